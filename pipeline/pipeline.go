@@ -70,7 +70,6 @@ import (
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/consent/hook"
-	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -87,13 +86,12 @@ type Config struct {
 	Policy   *policy.Policy
 	Roots    *workspace.Roots
 	Results  *results.Store
-	Locks    *filelock.Locks
 	Home     string // the user's home folder, "" if there is none
 	Notice   string // added to the first result of each session; "": none
 	Now      func() time.Time
 
-	// Snapshots caches the content of files as sessions have seen them. It may
-	// be nil.
+	// Snapshots caches the content of files as sessions have seen them. It is
+	// the cache of the tools on files. It may be nil.
 	Snapshots *snapshot.Cache
 
 	// Await connects the upstream server that an unknown tool name may belong

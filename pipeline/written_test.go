@@ -11,6 +11,7 @@ import (
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/edit"
+	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/write"
 )
@@ -19,11 +20,13 @@ import (
 // as a foreign change, and that a later change is.
 func TestFormatter(t *testing.T) {
 	b := newBench(t, "{}")
-	registry, err := tools.NewRegistry([]*tools.Tool{write.New(write.Options{})}, tools.Gates{})
+	b.Snapshots = snapshot.New(snapshot.Total)
+	o := file.Options{Locks: filelock.New(t.TempDir()), Snapshots: b.Snapshots}
+	registry, err := tools.NewRegistry([]*tools.Tool{write.New(o)}, tools.Gates{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Registry, b.Snapshots, b.Locks = registry, snapshot.New(snapshot.Total), filelock.New(t.TempDir())
+	b.Registry = registry
 	path := filepath.Join(b.root, "a.txt")
 	b.hookAfter(t, "Write", func(hook.Input) hook.Verdict {
 		data, err := os.ReadFile(path)
@@ -56,11 +59,13 @@ func TestFormatter(t *testing.T) {
 // attributed to the formatter.
 func TestFormatterAfterAStaleEdit(t *testing.T) {
 	b := newBench(t, "{}")
-	registry, err := tools.NewRegistry([]*tools.Tool{read.New(read.Options{}), write.New(write.Options{}), edit.New(edit.Options{})}, tools.Gates{})
+	b.Snapshots = snapshot.New(snapshot.Total)
+	o := file.Options{Locks: filelock.New(t.TempDir()), Snapshots: b.Snapshots}
+	registry, err := tools.NewRegistry([]*tools.Tool{read.New(read.Options{Snapshots: b.Snapshots}), write.New(o), edit.New(o)}, tools.Gates{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Registry, b.Snapshots, b.Locks = registry, snapshot.New(snapshot.Total), filelock.New(t.TempDir())
+	b.Registry = registry
 	path := filepath.Join(b.root, "a.txt")
 	put := func(s string) {
 		t.Helper()

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
 )
@@ -34,13 +33,6 @@ type Env struct {
 
 	// Commands holds what a tool that runs commands needs to confine them.
 	Commands CommandAccess
-
-	// Snapshots caches the contents of files as they were read or written.
-	Snapshots *snapshot.Cache
-
-	// Lock locks the file with a canonical path for changes, against all servers of this
-	// user, and waits until it has the lock. The caller calls release.
-	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
 	// Elicit shows a form of an upstream server to the client's user and waits for the
 	// reply. If ctx ends first, it fails with the cause. Where the reply can only come with

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -55,6 +54,7 @@ type Config struct {
 	Drain      time.Duration
 	Gone       func(session.View) // called when a session has ended; may be nil
 	Changing   func(path string)  // called when a tool is about to change a file; may be nil
+	Snapshots  *snapshot.Cache    // contents of files, shared with the tools; may be nil
 	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil means no audit log
@@ -149,7 +149,7 @@ func (a *Assembly) assemble(c Config) error {
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
-		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
+		Snapshots: c.Snapshots,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)

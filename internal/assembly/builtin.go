@@ -13,6 +13,8 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/file/document"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/policy"
@@ -65,6 +67,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	if len(others.servers) > 0 {
 		p.Upstream, find.Wake = others, others.Wake
 	}
+	p.Snapshots = snapshot.New(snapshot.Total)
 	p.Tools = p.tools(searcher, run, others, find)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
@@ -74,12 +77,16 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
-		EditGuard: file.Guard(p.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
+		Change: file.Options{
+			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
+		},
+		Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },
 			Repeat:    p.options.RepeatReads,
 			Reminder:  p.Settings.Reminder(p.options.Model),
 			Documents: document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log}),
+			Snapshots: p.Snapshots,
 		}})
 }
 

@@ -22,7 +22,7 @@ import (
 // Options holds the settings of the built-in tools. The zero value is valid.
 type Options struct {
 	Read      read.Options
-	EditGuard file.Guard // what a session must have read of a file before it changes it
+	Change    file.Options // for Edit, NotebookEdit and Write
 	Glob      glob.Options
 	Grep      grep.Options
 	Bash      bash.Options
@@ -34,12 +34,12 @@ type Options struct {
 // List returns the built-in tools, sorted by name.
 func List(o Options) []*tools.Tool {
 	list := []*tools.Tool{
-		edit.New(edit.Options{Guard: o.EditGuard}),
+		edit.New(o.Change),
 		glob.New(o.Glob),
 		grep.New(o.Grep),
-		notebook.New(notebook.Options{Guard: o.EditGuard}),
+		notebook.New(o.Change),
 		read.New(o.Read),
-		write.New(write.Options{Guard: o.EditGuard}),
+		write.New(o.Change),
 	}
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)

@@ -32,14 +32,11 @@ type Output struct {
 	text string
 }
 
-// Options holds the settings of the tool.
-type Options struct{ Guard file.Guard }
-
 //go:embed prompt.md
 var prompt string
 
 // New returns the tool.
-func New(o Options) *tools.Tool {
+func New(o file.Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "Edit",
 		Title:         "Edit file",
@@ -90,9 +87,9 @@ func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	return file.PreviewReplacement(heading, in.OldString, in.NewString, notes...)
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.Result[Output], error) {
 	var d done
-	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) (data []byte, err error) {
+	c, err := o.Change(ctx, env, in.FilePath, func(old file.Old) (data []byte, err error) {
 		if d, err = apply(env, in, old, o.Guard); err != nil {
 			return nil, failure(env, in, old, err)
 		}
@@ -111,7 +108,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks)}
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.seen), Meta: file.Meta(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
 		f["replaceAll"] = in.ReplaceAll

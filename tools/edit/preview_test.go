@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/toolstest"
 )
 
@@ -28,7 +29,7 @@ func TestPreview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(Options{}).Parse(args)
+		c, err := New(file.Options{}).Parse(args)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 // Package file holds the common parts of tools that work on one file: checking a path,
 // explaining a missing file, changing a file, and describing the change.
 //
-// Change is the one path for Write, Edit and NotebookEdit. It takes the lock of the
+// Options.Change is the one path for Write, Edit and NotebookEdit. It takes the lock of the
 // canonical path, opens the old file, compares it with the session's read record (by
 // hash, not by time), makes the new content, and replaces the file. The old file itself
 // is locked too, and a new file gets its name only if nobody has it: servers with
@@ -59,6 +59,14 @@ type Old struct {
 	Seen   []byte         // snapshot of a stale file as it was read; nil if there is none
 }
 
+// Options holds the settings and services of the tools that change files. A call requires
+// Locks.
+type Options struct {
+	Guard     Guard           // what a session must have read of a file before it changes it
+	Locks     *filelock.Locks // locks files against all servers of this user
+	Snapshots *snapshot.Cache // contents of files as they were read or written; nil: none
+}
+
 // Changed describes the change of a file.
 type Changed struct {
 	Path    string // as in the call
@@ -67,26 +75,28 @@ type Changed struct {
 	Kept    bool   // Data is the old content, and nothing was written
 	Written workspace.Written
 	Effect  session.Effect
+
+	snapshots *snapshot.Cache // as in Options
 }
 
 // Change replaces the content of the file at path, or creates the file. It calls make with
 // the old content; make returns the new one. Meanwhile the call holds the file's lock, so
 // that no other server of this user changes the file. Errors of make are returned
 // unchanged, and nothing is written. Content equal to the old one is not written.
-func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
+func (o Options) Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
 	canonical, err := workspace.Canonical(path)
 	if err != nil {
 		canonical = path // Update returns the error
 	}
-	release, err := env.Lock(ctx, canonical)
+	release, err := o.Locks.Take(ctx, canonical)
 	if err != nil {
 		return Changed{}, lockError(ctx, path, err)
 	}
 	defer release()
-	c := Changed{Path: path}
+	c := Changed{Path: path, snapshots: o.Snapshots}
 	c.Written, err = env.Files.Update(ctx, path, func(f *workspace.Old) ([]byte, error) {
 		var err error
-		if c.Old, err = look(env, canonical, f); err != nil {
+		if c.Old, err = o.look(env, canonical, f); err != nil {
 			return nil, ReadError(plain.Line(path), err)
 		}
 		c.Data, err = make(c.Old)
@@ -99,12 +109,12 @@ func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]
 		return Changed{}, writeError(path, err)
 	}
 	hash := sha256.Sum256(c.Data)
-	env.Snapshots.Put(hash, c.Data)
+	o.Snapshots.Put(hash, c.Data)
 	c.Effect = session.Effect{Reads: []session.Read{{
 		Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: env.Now(), Wrote: true,
 	}}}
 	if err != nil {
-		return Changed{}, &tools.Recorded{Err: unconfirmed(path, err), Effect: c.Partly(env, nil)}
+		return Changed{}, &tools.Recorded{Err: unconfirmed(path, err), Effect: c.Partly(nil)}
 	}
 	return c, nil
 }
@@ -112,7 +122,7 @@ func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]
 // Partly returns the effect of a change of a part of the file: parts that the session had
 // not read stay unread. seen is the session's snapshot with the same change applied, or nil
 // if there is none.
-func (c Changed) Partly(env *tools.Env, seen []byte) session.Effect {
+func (c Changed) Partly(seen []byte) session.Effect {
 	switch {
 	case !c.Old.Exists || c.Old.Size == 0 || c.Old.Known == Current:
 		return c.Effect
@@ -121,12 +131,12 @@ func (c Changed) Partly(env *tools.Env, seen []byte) session.Effect {
 	}
 	r := c.Effect.Reads[0]
 	r.Hash, r.File, r.Wrote = sha256.Sum256(seen), workspace.Identity{}, false // no file had this content
-	env.Snapshots.Put(r.Hash, seen)
+	c.snapshots.Put(r.Hash, seen)
 	return session.Effect{Reads: []session.Read{r}}
 }
 
 // look reads the old file and determines what the session knows of it.
-func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
+func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	if f == nil {
 		return Old{}, nil
 	}
@@ -162,7 +172,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 		old.Known = Stale
 	}
 	if old.Known == Stale {
-		old.Seen, _ = env.Snapshots.Get(had.Hash)
+		old.Seen, _ = o.Snapshots.Get(had.Hash)
 	}
 	if len(old.parts) > 0 && shownIn(old) {
 		old.Known, old.Seen = Current, nil

@@ -28,8 +28,10 @@ type desk struct {
 }
 
 func newDesk(t *testing.T, guard file.Guard, content string) *desk {
-	d := &desk{t, toolstest.NewWorkspace(t), map[string]*tools.Tool{
-		"Read": read.New(read.Options{Repeat: true}), "Write": write.New(write.Options{Guard: guard}), "Edit": edit.New(edit.Options{Guard: guard}),
+	w := toolstest.NewWorkspace(t)
+	o := file.Options{Guard: guard, Locks: w.Locks, Snapshots: w.Snapshots}
+	d := &desk{t, w, map[string]*tools.Tool{
+		"Read": read.New(read.Options{Repeat: true, Snapshots: w.Snapshots}), "Write": write.New(o), "Edit": edit.New(o),
 	}}
 	d.put(content)
 	return d

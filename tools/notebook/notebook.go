@@ -36,14 +36,11 @@ type Output struct {
 	text string
 }
 
-// Options holds the settings of the tool.
-type Options struct{ Guard file.Guard }
-
 //go:embed prompt.md
 var prompt string
 
 // New returns the tool.
-func New(o Options) *tools.Tool {
+func New(o file.Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "NotebookEdit",
 		Title:         "Edit notebook",
@@ -91,10 +88,10 @@ func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
 	return file.PreviewText(heading, in.NewSource)
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.Result[Output], error) {
 	var change notebook.Change
 	var moved bool
-	c, err := file.Change(ctx, env, in.NotebookPath, func(old file.Old) (data []byte, err error) {
+	c, err := o.Change(ctx, env, in.NotebookPath, func(old file.Old) (data []byte, err error) {
 		switch {
 		case !old.Exists:
 			return nil, file.Missing(env, in.NotebookPath)
@@ -123,7 +120,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	hunks := file.Diff(change.OldSource, change.NewSource)
 	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
 	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
-	effect := c.Partly(env, nil)
+	effect := c.Partly(nil)
 	if change.Doubled && change.Renamed {
 		effect = session.Effect{} // an id that the session knows now belongs to another cell, so the session must read again
 	}

@@ -33,7 +33,7 @@ func (r *reading) about(err error) error {
 // read, so that the session may replace the file.
 func (r *reading) unshown(err error) error {
 	var f *fault.Fault
-	if !errors.As(err, &f) || r.file.hashAll(r.env) != nil {
+	if !errors.As(err, &f) || r.file.hashAll(r.Snapshots) != nil {
 		return err
 	}
 	return &tools.Recorded{Err: err, Effect: session.Effect{Unread: []session.Read{r.file.record()}}}
@@ -42,7 +42,7 @@ func (r *reading) unshown(err error) error {
 func (r *reading) picture(ctx context.Context) (Output, error) {
 	p, err := r.Documents.Picture(ctx, r.file.File, r.file.info.Size())
 	if err == nil {
-		err = r.file.hashAll(r.env)
+		err = r.file.hashAll(r.Snapshots)
 	}
 	if err != nil {
 		return Output{}, r.unshown(r.about(err))
@@ -80,7 +80,7 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
-		err = r.file.hashAll(r.env)
+		err = r.file.hashAll(r.Snapshots)
 	}
 	if err != nil {
 		return Output{}, r.unshown(r.about(err))
@@ -98,7 +98,7 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
-		err = r.file.hashAll(r.env)
+		err = r.file.hashAll(r.Snapshots)
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.in.As != asImage && r.file.extension() != ".pdf" && isText(r.file.head) {

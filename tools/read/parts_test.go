@@ -238,7 +238,7 @@ func TestUnseenLine(t *testing.T) {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	for _, guard := range []file.Guard{file.GuardDefault, file.GuardStrict} {
-		if _, err := c.w.Call(t.Context(), write.New(write.Options{Guard: guard}), `{"file_path":"f","content":"y"}`); err == nil || !strings.Contains(err.Error(), "has changed since it was read") {
+		if _, err := c.w.Call(t.Context(), write.New(file.Options{Guard: guard, Locks: c.w.Locks}), `{"file_path":"f","content":"y"}`); err == nil || !strings.Contains(err.Error(), "has changed since it was read") {
 			t.Errorf("guard %s: %v", guard, err)
 		}
 	}

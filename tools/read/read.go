@@ -14,6 +14,7 @@ import (
 
 	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/file/document"
+	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -35,7 +36,7 @@ const (
 	asImage = "image"
 )
 
-// Options holds the settings of the tool.
+// Options holds the settings and services of the tool.
 type Options struct {
 	MaxTokens int    // limit of an answer in tokens; 0: DefaultMaxTokens
 	OnShort   func() // called when a repeated read gets a short answer; nil: not called
@@ -44,6 +45,9 @@ type Options struct {
 
 	// Documents reads files other than text. nil: a reader without a cache.
 	Documents *document.Reader
+
+	// Snapshots caches the contents of files as they were read or written. nil: none.
+	Snapshots *snapshot.Cache
 }
 
 // deadline is the timeout of a read. Counting the lines of a very large file takes seconds.

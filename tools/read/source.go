@@ -109,8 +109,8 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	}
 }
 
-// hashAll computes the hash of a file that another package reads.
-func (f *source) hashAll(env *tools.Env) error {
+// hashAll computes the hash of a file that another package reads, and takes a snapshot.
+func (f *source) hashAll(snapshots *snapshot.Cache) error {
 	switch size := f.info.Size(); {
 	case size > hashedTo:
 		return nil
@@ -122,7 +122,7 @@ func (f *source) hashAll(env *tools.Env) error {
 	data, err := io.ReadAll(io.NewSectionReader(f.File, 0, hashedTo+1))
 	if err == nil {
 		f.hash = sha256.Sum256(data)
-		env.Snapshots.Put(f.hash, data)
+		snapshots.Put(f.hash, data)
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func TestFromEndAgain(t *testing.T) {
 	if len(had.Parts) != 1 || had.Parts[0].First != 3 || had.Parts[0].Last != 3 {
 		t.Errorf("the session has seen %+v", had.Parts)
 	}
-	var writer *tools.Tool = write.New(write.Options{Guard: file.GuardStrict})
+	var writer *tools.Tool = write.New(file.Options{Guard: file.GuardStrict, Locks: c.w.Locks})
 	if _, err := c.w.Call(t.Context(), writer, `{"file_path":"f","content":"x"}`); err == nil {
 		t.Error("a file of which the new end alone was read was replaced")
 	}

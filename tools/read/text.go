@@ -80,7 +80,7 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	if r.file.info.Size() <= hashedTo && p.total >= 0 {
 		hash.Sum(r.file.hash[:0])
 		if r.file.info.Size() <= snapshot.MaxFile {
-			r.env.Snapshots.Put(r.file.hash, seen.Bytes())
+			r.Snapshots.Put(r.file.hash, seen.Bytes())
 		}
 	}
 	if encoding != "" {

@@ -90,10 +90,12 @@ type Workspace struct {
 	Session *session.Session
 	Now     func() time.Time
 
+	// Locks and Snapshots are services of tools on files.
+	Locks     *filelock.Locks
+	Snapshots *snapshot.Cache
+
 	roots   *workspace.Roots
 	results *results.Store
-	texts   *snapshot.Cache
-	locks   *filelock.Locks
 }
 
 // NewWorkspace returns a workspace that is removed after the test.
@@ -108,7 +110,7 @@ func NewWorkspace(t *testing.T) *Workspace {
 	store := results.New(filepath.Join(t.TempDir(), "state", "results"), results.Quota, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
 	return &Workspace{Root: root, Now: time.Now, roots: roots, results: store,
-		texts: snapshot.New(snapshot.Total), locks: filelock.New(filepath.Join(t.TempDir(), "state", "locks")), Session: session.New(session.Config{
+		Snapshots: snapshot.New(snapshot.Total), Locks: filelock.New(filepath.Join(t.TempDir(), "state", "locks")), Session: session.New(session.Config{
 			ID: "test", Roots: []string{root}, Results: store.Hold("test"),
 		})}
 }
@@ -144,9 +146,7 @@ func (w *Workspace) Env() *tools.Env {
 			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
 			Outside: func() func() { return func() {} },
 		},
-		Snapshots: w.texts,
-		Lock:      w.locks.Take,
-		Results:   stored{w.results, view.Results},
+		Results: stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
 			return nil, fmt.Errorf("no nested calls in a tool's own test")
 		},
@@ -200,7 +200,7 @@ func (w *Workspace) Read(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	hash := sha256.Sum256(data)
-	w.texts.Put(hash, data)
+	w.Snapshots.Put(hash, data)
 	w.Session.Apply(session.Effect{Reads: []session.Read{{
 		Path: path, File: workspace.IdentityOf(info), Hash: hash, At: w.Now(), Shown: true,
 	}}})

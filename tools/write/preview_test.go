@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/toolstest"
 )
 
@@ -42,7 +43,7 @@ func TestPreview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := New(Options{}).Parse(args)
+		c, err := New(file.Options{}).Parse(args)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,14 +29,11 @@ type Output struct {
 	text string
 }
 
-// Options holds the settings of the tool.
-type Options struct{ Guard file.Guard }
-
 //go:embed prompt.md
 var prompt string
 
 // New returns the tool.
-func New(o Options) *tools.Tool {
+func New(o file.Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "Write",
 		Title:         "Write file",
@@ -74,8 +71,8 @@ func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	return file.PreviewChange(in.FilePath, old.Text, after)
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
-	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) ([]byte, error) {
+func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.Result[Output], error) {
+	c, err := o.Change(ctx, env, in.FilePath, func(old file.Old) ([]byte, error) {
 		switch {
 		case !old.Exists || old.Size == 0 && len(old.Data) == 0 || o.Guard == file.GuardOff || old.Data != nil && string(old.Data) == in.Content:
 		case old.Known == file.Unread:
