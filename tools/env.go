@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
@@ -23,7 +22,6 @@ type Env struct {
 
 	Log      *slog.Logger   // writes to the server's log, and to a client that asked for it
 	Progress func(Progress) // reports progress to a client that asked for it
-	Now      func() time.Time
 
 	// Results stores texts that are too long for an answer.
 	Results Results

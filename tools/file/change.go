@@ -23,6 +23,7 @@ import (
 	"io"
 	"io/fs"
 	"syscall"
+	"time"
 
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
@@ -111,7 +112,7 @@ func (o Options) Change(ctx context.Context, env *tools.Env, path string, make f
 	hash := sha256.Sum256(c.Data)
 	o.Snapshots.Put(hash, c.Data)
 	c.Effect = session.Effect{Reads: []session.Read{{
-		Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: env.Now(), Wrote: true,
+		Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: time.Now(), Wrote: true,
 	}}}
 	if err != nil {
 		return Changed{}, &tools.Recorded{Err: unconfirmed(path, err), Effect: c.Partly(nil)}

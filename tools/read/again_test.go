@@ -93,7 +93,7 @@ func TestReadAgainAfterAChange(t *testing.T) {
 func TestReadAgainLater(t *testing.T) {
 	c := converse(t, Options{})
 	now := time.Now()
-	c.w.Now = func() time.Time { return now }
+	c.o.now = func() time.Time { return now }
 	c.want("", whole)
 	now = now.Add(session.RepeatedFor)
 	c.want("", told)

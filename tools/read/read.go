@@ -48,6 +48,8 @@ type Options struct {
 
 	// Snapshots caches the contents of files as they were read or written. nil: none.
 	Snapshots *snapshot.Cache
+
+	now func() time.Time // time.Now, except in tests
 }
 
 // deadline is the timeout of a read. Counting the lines of a very large file takes seconds.
@@ -65,6 +67,9 @@ func New(o Options) *tools.Tool {
 	o.MaxTokens = min(max(o.MaxTokens, leastTokens), mostTokens)
 	if o.Documents == nil {
 		o.Documents = document.NewReader(document.Config{})
+	}
+	if o.now == nil {
+		o.now = time.Now
 	}
 	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:       "Read",
@@ -127,7 +132,7 @@ type reading struct {
 func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
 	r := &reading{Options: o, env: env, in: in, shown: plain.Line(in.FilePath)}
 	var err error
-	if r.file, err = open(env, in); err != nil {
+	if r.file, err = open(env, in, o.now); err != nil {
 		return tools.Result[Output]{}, err
 	}
 	defer r.file.Close()

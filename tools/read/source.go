@@ -35,7 +35,7 @@ type source struct {
 	first, last, total int // the part that was shown, as in session.Read
 }
 
-func open(env *tools.Env, in prepared) (*source, error) {
+func open(env *tools.Env, in prepared, now func() time.Time) (*source, error) {
 	f, info, err := env.Files.Open(in.FilePath)
 	if err != nil {
 		return nil, file.OpenError(env, in.FilePath, err)
@@ -44,7 +44,7 @@ func open(env *tools.Env, in prepared) (*source, error) {
 		in.Offset = 1
 	}
 	return &source{
-		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
+		File: f, info: info, identity: workspace.IdentityOf(info), at: now(),
 		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: in.firstPage, LastPage: in.lastPage, Pictures: in.As == asImage},
 		offset: in.Offset,
 	}, nil

@@ -100,8 +100,8 @@ func (p *party) perform(s *session.Session, reads []Input, last []int) {
 func (p *party) run(s *session.Session, in Input, at time.Time) tools.Result[Output] {
 	p.w.Session = s
 	env := p.w.Env()
-	env.Now = func() time.Time { return at }
-	r, err := run(p.t.Context(), env, prepared{Input: in}, Options{MaxTokens: DefaultMaxTokens})
+	o := Options{MaxTokens: DefaultMaxTokens, now: func() time.Time { return at }}
+	r, err := run(p.t.Context(), env, prepared{Input: in}, o)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"time"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -87,7 +88,7 @@ func stop(ctx context.Context, env *tools.Env, in StopInput, o Options) (tools.R
 		said = ""
 	}
 	s := t.Status()
-	out := StopOutput{TaskID: t.ID, Status: string(s.State), Detail: how(s, env.Now()), ExitCode: exitCode(s), Before: before}
+	out := StopOutput{TaskID: t.ID, Status: string(s.State), Detail: how(s, time.Now()), ExitCode: exitCode(s), Before: before}
 	out.text = fmt.Sprintf("Task %s: %s%s\n%s%s", t.ID, said, out.Detail, notes(s), title(t))
 	return tools.Result[StopOutput]{Data: out, Meta: Meta(t.ID, s)}, nil
 }

@@ -31,7 +31,7 @@ type waiter struct {
 
 // newWaiter returns a waiter with timeout d.
 func newWaiter(env *tools.Env, t *tasks.Task, d time.Duration) *waiter {
-	now := env.Now()
+	now := time.Now()
 	return &waiter{env: env, task: t, timer: time.NewTimer(d), look: time.NewTicker(lookEvery), past: d <= 0, began: now, told: now}
 }
 
@@ -85,7 +85,7 @@ func (w *waiter) until(ctx context.Context, met func() bool) error {
 // tell reports progress to a client that asked for it. The progress is the elapsed time,
 // since a task without output makes progress too.
 func (w *waiter) tell() {
-	now := w.env.Now()
+	now := time.Now()
 	if now.Sub(w.told) < tellEvery {
 		return
 	}

@@ -88,7 +88,6 @@ func RunIn(t *testing.T, build func(*Workspace) *tools.Tool, dir string, same ..
 type Workspace struct {
 	Root    string
 	Session *session.Session
-	Now     func() time.Time
 
 	// Locks and Snapshots are services of tools on files.
 	Locks     *filelock.Locks
@@ -109,7 +108,7 @@ func NewWorkspace(t *testing.T) *Workspace {
 	root := roots.Paths()[0]
 	store := results.New(filepath.Join(t.TempDir(), "state", "results"), results.Quota, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
-	return &Workspace{Root: root, Now: time.Now, roots: roots, results: store,
+	return &Workspace{Root: root, roots: roots, results: store,
 		Snapshots: snapshot.New(snapshot.Total), Locks: filelock.New(filepath.Join(t.TempDir(), "state", "locks")), Session: session.New(session.Config{
 			ID: "test", Roots: []string{root}, Results: store.Hold("test"),
 		})}
@@ -140,7 +139,6 @@ func (w *Workspace) Env() *tools.Env {
 		Home:     w.Root,
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
-		Now:      w.Now,
 		Waiting:  func() {},
 		Commands: tools.CommandAccess{
 			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
@@ -202,7 +200,7 @@ func (w *Workspace) Read(t *testing.T, name string) {
 	hash := sha256.Sum256(data)
 	w.Snapshots.Put(hash, data)
 	w.Session.Apply(session.Effect{Reads: []session.Read{{
-		Path: path, File: workspace.IdentityOf(info), Hash: hash, At: w.Now(), Shown: true,
+		Path: path, File: workspace.IdentityOf(info), Hash: hash, At: time.Now(), Shown: true,
 	}}})
 }
 
