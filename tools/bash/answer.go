@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
-	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -264,7 +263,7 @@ func newline(b *strings.Builder) {
 // add registers a command as a task of the session and returns its id.
 func (c *call) add(j *job) (id string, err error) {
 	e := newTaskJob(j)
-	t, err := c.o.Tasks.Add(task.OwnerOf(c.env.Session), e)
+	t, err := c.o.Tasks.Add(c.env.Session.Owner(), e)
 	if err != nil {
 		return "", err
 	}

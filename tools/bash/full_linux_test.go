@@ -65,7 +65,7 @@ func TestStateFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, _ := f.Tasks.Get(task.OwnerOf(w.Session.View()), resp.Meta[metaTask].(string))
+		one, _ := f.Tasks.Get(w.Session.View().Owner(), resp.Meta[metaTask].(string))
 		<-one.Done()
 		waitFor(t, "it is settled", func() bool { return one.Job.(*taskJob).job.Load() == nil })
 		v, err := one.Output().View(10_000)
@@ -90,7 +90,7 @@ func TestStateFull(t *testing.T) {
 func TestEndedTaskInMemory(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
-	owner := task.OwnerOf(w.Session.View())
+	owner := w.Session.View().Owner()
 	start := func(n int) {
 		t.Helper()
 		cmd := "seq 10000 # " + strings.Repeat("x", 80_000)

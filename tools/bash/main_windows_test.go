@@ -140,7 +140,7 @@ func TestWindowsBackground(t *testing.T) {
 		if r.Data.Status != "running" || !strings.HasPrefix(r.Data.Text, "Running in the background as task "+r.Data.TaskID) {
 			t.Fatalf("%+v", r.Data)
 		}
-		list := o.Tasks.List(task.OwnerOf(env.Session))
+		list := o.Tasks.List(env.Session.Owner())
 		i := slices.IndexFunc(list, func(one *task.Task) bool { return one.ID == r.Data.TaskID })
 		if i < 0 {
 			t.Fatal("there is no such task")

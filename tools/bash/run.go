@@ -11,7 +11,6 @@ import (
 
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/shellsafe"
-	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -100,14 +99,14 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 // session's temporary folder. It does not wait.
 func Gone(o Options, v session.View) {
 	go func() {
-		o.Tasks.Forget(task.OwnerOf(v), "the end of the session")
+		o.Tasks.Forget(v.Owner(), "the end of the session")
 		o.Commands.Forget(owner(v))
 	}()
 }
 
 // owner returns the owner of the temporary folder that a command uses: its session.
 func owner(v session.View) string {
-	o := task.OwnerOf(v)
+	o := v.Owner()
 	return o.Principal + "/" + o.Session
 }
 

@@ -122,7 +122,7 @@ func TestHostileRepository(t *testing.T) {
 func TestKept(t *testing.T) {
 	f := newFixture(t, func(_ *command.Config, o *Options) { o.MaxOutput = 100 })
 	w := toolstest.NewWorkspace(t)
-	owner := task.OwnerOf(w.Session.View())
+	owner := w.Session.View().Owner()
 	for _, one := range []struct {
 		command string
 		kept    bool
@@ -243,7 +243,7 @@ func TestCancel(t *testing.T) {
 		if left := processes(own); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		if logs, tasks := f.logs(t), f.Tasks.List(task.OwnerOf(w.Session.View())); len(logs)+len(tasks) > 0 {
+		if logs, tasks := f.logs(t), f.Tasks.List(w.Session.View().Owner()); len(logs)+len(tasks) > 0 {
 			t.Errorf("left: %q, %v", logs, tasks)
 		}
 	}
@@ -278,7 +278,7 @@ func TestBackground(t *testing.T) {
 	if resp.Meta[metaStatus] != "running" || resp.Effect.Output == "" || resp.Effect.Output != resp.Meta[metaFile] || resp.Failed {
 		t.Errorf("%+v", resp)
 	}
-	one, ok := f.Tasks.Get(task.OwnerOf(w.Session.View()), id)
+	one, ok := f.Tasks.Get(w.Session.View().Owner(), id)
 	if !ok {
 		t.Fatal("there is no task", id)
 	}
@@ -289,7 +289,7 @@ func TestBackground(t *testing.T) {
 	if one.Kind() != "shell" || one.Title() != "echo a; sleep 1000" {
 		t.Error(one.Kind(), one.Title())
 	}
-	if _, ok := f.Tasks.Get(task.Owner{Session: "another"}, id); ok {
+	if _, ok := f.Tasks.Get(session.Owner{Session: "another"}, id); ok {
 		t.Error("another session sees it")
 	}
 }
@@ -302,7 +302,7 @@ func TestTooManyTasks(t *testing.T) {
 	idle := make(chan struct{})
 	defer close(idle)
 	for range 100 {
-		if _, err := f.Tasks.Add(task.OwnerOf(w.Session.View()), endless{&job{}, idle}); err != nil {
+		if _, err := f.Tasks.Add(w.Session.View().Owner(), endless{&job{}, idle}); err != nil {
 			t.Fatal(err)
 		}
 	}

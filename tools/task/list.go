@@ -57,7 +57,7 @@ func NewList(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.Always[ListInput](),
 		IsIdempotent:      tools.Always[ListInput](),
 		Call: func(_ context.Context, env *tools.Env, _ ListInput) (tools.Result[ListOutput], error) {
-			return list(o.Tasks.List(tasks.OwnerOf(env.Session)), time.Now()), nil
+			return list(o.Tasks.List(env.Session.Owner()), time.Now()), nil
 		},
 		Render: func(o ListOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})

@@ -81,7 +81,7 @@ func NewOutput(o Options) *tools.Tool {
 		},
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			if in.TaskID == "" {
-				return listed(o.Tasks.List(tasks.OwnerOf(env.Session)), time.Now()), nil
+				return listed(o.Tasks.List(env.Session.Owner()), time.Now()), nil
 			}
 			return show(ctx, env, in, o)
 		},

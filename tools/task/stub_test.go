@@ -14,6 +14,7 @@ import (
 
 	"mcp-toolset/internal/exec/spool"
 	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -21,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // me is the owner of the tasks that toolstest's session starts.
-var me = tasks.Owner{Session: "test"}
+var me = session.Owner{Session: "test"}
 
 // printer is an output log with the command's end of its pipe.
 type printer struct {
@@ -129,7 +130,7 @@ func (j *job) exit(code int, ago time.Duration, notes ...string) {
 	j.end(s)
 }
 
-func add(t *testing.T, r *tasks.Registry, o tasks.Owner, j tasks.Job) string {
+func add(t *testing.T, r *tasks.Registry, o session.Owner, j tasks.Job) string {
 	t.Helper()
 	task, err := r.Add(o, j)
 	if err != nil {

@@ -67,7 +67,7 @@ func exitCode(s tasks.Status) *int {
 
 // find returns the task with an id. It fails if the task does not belong to the caller.
 func find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
-	t, ok := r.Get(tasks.OwnerOf(env.Session), id)
+	t, ok := r.Get(env.Session.Owner(), id)
 	if !ok {
 		return nil, fault.New("there is no task "+plain.Line(id), "TaskList lists those there are; one that has ended is forgotten after an hour.")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -53,7 +54,7 @@ func golden(t *testing.T, tool *tools.Tool, dir string, ids map[string]string) {
 func goldenTasks(t *testing.T) (*tasks.Registry, map[string]string) {
 	t.Helper()
 	r, ids := tasks.New(time.Now), map[string]string{}
-	start := func(name string, o tasks.Owner, ago time.Duration, title, output string) *job {
+	start := func(name string, o session.Owner, ago time.Duration, title, output string) *job {
 		t.Helper()
 		j := newJob(newPrinter(t), title)
 		j.status.Started = time.Now().Add(-ago)
@@ -72,7 +73,7 @@ func goldenTasks(t *testing.T) (*tasks.Registry, map[string]string) {
 	start("FAILED", me, 40*time.Minute+half, "make", long.String()).exit(3, 5*time.Minute+half, "left behind and ended: sleep (pid 12)", "two\nlines")
 	start("QUIET", me, 30*time.Minute+half, "true", "").exit(0, 29*time.Minute+half)
 	start("LONGLINE", me, 20*time.Minute+half, "base64 a", strings.Repeat("0123456789", 100)).exit(0, 19*time.Minute+half)
-	start("OTHERS", tasks.Owner{Session: "another"}, half, "make", "theirs\n")
+	start("OTHERS", session.Owner{Session: "another"}, half, "make", "theirs\n")
 	start("GONE", me, 11*time.Minute+half, "yes", "y\n").end(tasks.Status{State: tasks.TimedOut, Detail: "ended after its 10 minutes", Ended: time.Now().Add(-time.Minute - half)})
 	gone, _ := r.Get(me, ids["GONE"])
 	if err := gone.Output().Remove(); err != nil {
@@ -135,7 +136,7 @@ func TestListMany(t *testing.T) {
 // without a session.
 func TestOwner(t *testing.T) {
 	w, p, r := toolstest.NewWorkspace(t), newPrinter(t), tasks.New(time.Now)
-	for owner, mine := range map[tasks.Owner]bool{
+	for owner, mine := range map[session.Owner]bool{
 		me: true, {}: false, {Principal: "p"}: false, {Principal: "p", Session: "test"}: false, {Session: "other"}: false,
 	} {
 		j := newJob(p, "make")

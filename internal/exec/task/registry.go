@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/session"
 )
 
 const (
@@ -36,7 +37,7 @@ func New(now func() time.Time) *Registry { return &Registry{now: now} }
 
 // Add registers a job that was started. It fails with a *fault.Fault if the owner has too many
 // running tasks. The caller must then end the job itself.
-func (r *Registry) Add(owner Owner, j Job) (*Task, error) {
+func (r *Registry) Add(owner session.Owner, j Job) (*Task, error) {
 	r.mu.Lock()
 	defer r.unlock(r.sweep()) // swept now; forgotten tasks are released when Add returns
 	running := 0
@@ -66,7 +67,7 @@ func (r *Registry) newID() string {
 
 // Get returns a task of the owner. A task of another owner is reported like one that does not
 // exist.
-func (r *Registry) Get(owner Owner, id string) (*Task, bool) {
+func (r *Registry) Get(owner session.Owner, id string) (*Task, bool) {
 	r.mu.Lock()
 	defer r.unlock(r.sweep())
 	for _, t := range r.tasks {
@@ -78,7 +79,7 @@ func (r *Registry) Get(owner Owner, id string) (*Task, bool) {
 }
 
 // List returns the owner's tasks in order of their start.
-func (r *Registry) List(owner Owner) []*Task {
+func (r *Registry) List(owner session.Owner) []*Task {
 	r.mu.Lock()
 	defer r.unlock(r.sweep())
 	var list []*Task
@@ -93,7 +94,7 @@ func (r *Registry) List(owner Owner) []*Task {
 
 // Forget ends and forgets all tasks of an owner that has ended, and waits for their end. A task
 // that cannot be ended is released when it ends. why names who ends them.
-func (r *Registry) Forget(owner Owner, why string) {
+func (r *Registry) Forget(owner session.Owner, why string) {
 	r.mu.Lock()
 	var mine []*Task
 	r.tasks = slices.DeleteFunc(r.tasks, func(t *Task) bool {

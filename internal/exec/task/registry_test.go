@@ -49,9 +49,9 @@ func (s *stub) end(at time.Time) {
 	close(s.done)
 }
 
-var me = Owner{Principal: "p", Session: "s"}
+var me = session.Owner{Principal: "p", Session: "s"}
 
-func add(t *testing.T, r *Registry, o Owner, j Job) *Task {
+func add(t *testing.T, r *Registry, o session.Owner, j Job) *Task {
 	t.Helper()
 	task, err := r.Add(o, j)
 	if err != nil {
@@ -70,7 +70,7 @@ func ids(list []*Task) (out []string) {
 func TestOwner(t *testing.T) {
 	r := New(time.Now)
 	mine := add(t, r, me, newStub())
-	for _, other := range []Owner{{}, {Principal: "p"}, {Session: "s"}, {Principal: "p", Session: "t"}, {Principal: "q", Session: "s"}} {
+	for _, other := range []session.Owner{{}, {Principal: "p"}, {Session: "s"}, {Principal: "p", Session: "t"}, {Principal: "q", Session: "s"}} {
 		if _, ok := r.Get(other, mine.ID); ok || len(r.List(other)) > 0 {
 			t.Errorf("%+v has a task of %+v", other, me)
 		}
@@ -81,10 +81,10 @@ func TestOwner(t *testing.T) {
 	if _, ok := r.Get(me, ""); ok {
 		t.Error("there is a task without a name")
 	}
-	if got := OwnerOf(session.View{ID: "s", Principal: "p"}); got != me {
+	if got := (session.View{ID: "s", Principal: "p"}).Owner(); got != me {
 		t.Errorf("a session is %+v", got)
 	}
-	if got := OwnerOf(session.View{ID: "s", Principal: "p", Stateless: true}); got != (Owner{Principal: "p"}) {
+	if got := (session.View{ID: "s", Principal: "p", Stateless: true}).Owner(); got != (session.Owner{Principal: "p"}) {
 		t.Errorf("a request without one is %+v", got)
 	}
 }
@@ -129,7 +129,7 @@ func TestMostRunning(t *testing.T) {
 	if len(r.List(me)) != maxRunning {
 		t.Error("what was refused is listed")
 	}
-	add(t, r, Owner{Principal: "q"}, newStub())
+	add(t, r, session.Owner{Principal: "q"}, newStub())
 	jobs[50].end(time.Now())
 	add(t, r, me, newStub())
 }
@@ -139,7 +139,7 @@ func TestForgottenAfterAnHour(t *testing.T) {
 		"Get":  func(r *Registry, t *Task) bool { _, ok := r.Get(me, t.ID); return ok },
 		"List": func(r *Registry, t *Task) bool { return slices.Contains(r.List(me), t) },
 		"Add": func(r *Registry, t *Task) bool {
-			_, _ = r.Add(Owner{}, newStub())
+			_, _ = r.Add(session.Owner{}, newStub())
 			return slices.Contains(r.tasks, t)
 		},
 	} {
@@ -194,7 +194,7 @@ func TestMostEnded(t *testing.T) {
 	jobs, tasks := make([]*stub, maxEnded+more), make([]*Task, maxEnded+more)
 	for i := range jobs {
 		jobs[i] = newStub()
-		tasks[i] = add(t, r, Owner{Principal: fmt.Sprint(i % 20)}, jobs[i])
+		tasks[i] = add(t, r, session.Owner{Principal: fmt.Sprint(i % 20)}, jobs[i])
 		// The job added first has ended last.
 		jobs[i].end(now.Add(-time.Duration(i) * time.Millisecond))
 	}
@@ -234,7 +234,7 @@ func TestConcurrently(t *testing.T) {
 	var all []*stub
 	var mu sync.Mutex
 	for i := range 8 {
-		o := Owner{Principal: fmt.Sprint(i / 2)}
+		o := session.Owner{Principal: fmt.Sprint(i / 2)}
 		wg.Go(func() {
 			for range 45 {
 				j := newStub()
@@ -271,9 +271,9 @@ func TestForget(t *testing.T) {
 	for _, j := range []Job{ended, runs, stuck} {
 		add(t, r, me, j)
 	}
-	add(t, r, Owner{Principal: "q"}, other)
+	add(t, r, session.Owner{Principal: "q"}, other)
 	r.Forget(me, "the end of the session")
-	if len(r.List(me)) > 0 || len(r.List(Owner{Principal: "q"})) != 1 {
+	if len(r.List(me)) > 0 || len(r.List(session.Owner{Principal: "q"})) != 1 {
 		t.Error("it forgot the wrong tasks")
 	}
 	if ended.released.Load() != 1 || runs.released.Load() != 1 || stuck.released.Load() != 0 || other.released.Load() != 0 {

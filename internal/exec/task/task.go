@@ -57,27 +57,12 @@ type Status struct {
 	Ended   time.Time // zero while it runs
 }
 
-// Owner identifies the owner of a task. No other client sees the task.
-type Owner struct {
-	Principal string
-	Session   string // "" for all conversations of the principal without a session
-}
-
-// OwnerOf returns the owner of what a call of a session starts. A stateless request has no session
-// to which a later request could belong, so its tasks belong to the principal.
-func OwnerOf(v session.View) Owner {
-	if v.Stateless {
-		return Owner{Principal: v.Principal}
-	}
-	return Owner{Principal: v.Principal, Session: v.ID}
-}
-
 // Task is a job with its id.
 type Task struct {
 	ID string // six characters; only the owner can use it
 	Job
 
-	owner   Owner
+	owner   session.Owner
 	started time.Time
 	ended   time.Time // time of the end; zero until the registry has seen it
 }
