@@ -193,6 +193,29 @@ func TestSharedPanic(t *testing.T) {
 	})
 }
 
+// TestDepart checks that an unsafe call does not wait for an earlier call that has
+// departed, and that the scheduler is empty when that call still runs.
+func TestDepart(t *testing.T) {
+	withRig(t, Config{PerLane: 1, Total: 1}, func(t *testing.T, r *rig) {
+		l := r.s.NewLane("")
+		began := time.Now()
+		r.goCall(t.Context(), l, true, func(_ context.Context, ticket *Ticket) {
+			ticket.Depart()
+			ticket.Depart()
+			time.Sleep(time.Hour)
+			if _, live := r.s.Snapshot(); len(live) > 0 {
+				t.Errorf("%d calls have a place", len(live))
+			}
+		})
+		r.goCall(t.Context(), l, false, func(_ context.Context, ticket *Ticket) {
+			ticket.Depart() // has no effect: the call is unsafe
+			if _, live := r.s.Snapshot(); time.Since(began) > 0 || len(live) != 1 {
+				t.Errorf("it ran after %v, with %d calls that have a place", time.Since(began), len(live))
+			}
+		})
+	})
+}
+
 // TestYieldAndResume checks that a call that has yielded holds no slot, and
 // waits for one in Resume.
 func TestYieldAndResume(t *testing.T) {

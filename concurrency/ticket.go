@@ -179,6 +179,17 @@ func (t *Ticket) Yield() {
 	}
 }
 
+// Depart gives up the slot and the place of a running safe call that only waits from now
+// on and has no effect. Later calls of the lane no longer wait for it.
+func (t *Ticket) Depart() {
+	t.lane.s.lock()
+	can := t.state == running && t.safe
+	t.lane.s.mu.Unlock()
+	if can {
+		t.leave(nil, false)
+	}
+}
+
 // Resume waits for a slot for a call that has yielded. If ctx ends first, it
 // returns the cause.
 func (t *Ticket) Resume(ctx context.Context) error {

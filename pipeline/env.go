@@ -50,6 +50,11 @@ func (c *call) newEnv() *tools.Env {
 			c.Ticket.Yield()
 		}
 	}
+	env.Depart = func() {
+		if c.Ticket != nil && c.depth == 0 {
+			c.Ticket.Depart()
+		}
+	}
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}

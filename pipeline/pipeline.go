@@ -70,6 +70,7 @@ import (
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -115,6 +116,9 @@ type Config struct {
 
 	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)
+
+	// Events holds the events of sessions, which answers deliver. It may be nil.
+	Events *event.Registry
 
 	// Approvals stores the user's earlier answers; if nil, none are remembered.
 	// Pending reports whether the user can approve calls outside of the client,

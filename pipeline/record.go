@@ -44,7 +44,9 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
 	c.notice(resp)
-	return c.logged(ctx, resp, nil), nil
+	resp = c.logged(ctx, resp, nil)
+	c.deliver(ctx, resp)
+	return resp, nil
 }
 
 // logged writes the call to the audit log and returns the answer, or a refusal

@@ -23,6 +23,10 @@ type Env struct {
 	Progress func(Progress)   // reports progress to a client that asked for it
 	Waiting  func()           // releases the call's slot, for a call that only waits from now on
 
+	// Depart releases the call's slot and its place, for a call that only waits from now on
+	// and has no effect. Later calls of the session no longer wait for it.
+	Depart func()
+
 	// Call runs another tool as part of this call. The inner call is parsed, decided,
 	// hooked and recorded separately, uses the place of this call in the schedule, and runs
 	// alone. A concurrency-safe call may only make concurrency-safe calls.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/file/document"
@@ -26,6 +27,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
@@ -57,7 +59,12 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	p.Closers = append(p.Closers, commands)
 	p.Later = commands.OnTried
 	run := p.bash(ctx, commands)
-	p.Gone = func(v session.View) { bash.Gone(run, v) }
+	p.Events = event.New()
+	tasktools.Announce(run.Tasks, p.Events)
+	p.Gone = func(v session.View) {
+		bash.Gone(run, v)
+		p.Events.Forget(v.Owner())
+	}
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {
@@ -76,7 +83,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 // tools makes the tools according to the options and the environment.
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
-		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
+		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
+		Sleep: sleep.Options{Events: p.Events},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
 		},

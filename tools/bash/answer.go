@@ -62,7 +62,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 // howToWait returns advice on how to wait for a task: the client gets no notification
 // of its end.
 func howToWait(id string) string {
-	return fmt.Sprintf(`You will not be notified: call TaskOutput {"task_id":"%s"} to wait for its end, TaskStop to end it.`, id)
+	return fmt.Sprintf(`A later answer will report its end. To wait for it call TaskOutput {"task_id":"%s"}; TaskStop ends it.`, id)
 }
 
 // moved moves a command to the background that takes longer than its client waits, and

@@ -27,7 +27,7 @@ type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000. With run_in_background: when to end the task, at most 7200000; by default it runs until the session ends"`
 	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are not notified of the end: TaskOutput waits for it, TaskStop ends it"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. A later answer reports the end; TaskOutput waits for it, TaskStop ends it"`
 	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside the sandbox, if it cannot work in there. Always asks the user"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/resources"
+	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
@@ -27,6 +28,7 @@ type Options struct {
 	Grep      grep.Options
 	Bash      bash.Options
 	Tasks     task.Options
+	Sleep     sleep.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -39,6 +41,7 @@ func List(o Options) []*tools.Tool {
 		grep.New(o.Grep),
 		notebook.New(o.Change),
 		read.New(o.Read),
+		sleep.New(o.Sleep),
 		write.New(o.Change),
 	}
 	list = append(list, bash.New(o.Bash)...)

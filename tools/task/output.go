@@ -166,6 +166,7 @@ func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Re
 	case err != nil:
 		return none, fault.New("the output cannot be read: "+plain.Line(strings.TrimPrefix(err.Error(), "reading output: ")), "TaskList shows how the task is.")
 	}
+	o.seen(env, t, s)
 	out := Output{TaskID: t.ID, Status: string(s.State), Detail: how(s, time.Now()), ExitCode: exitCode(s), Output: seen.text, NextOffset: seen.next, More: seen.more}
 	out.text = fmt.Sprintf("Task %s: %s\n%s%s", t.ID, out.Detail, notes(s), seen.text)
 	out.text = strings.TrimSuffix(out.text+seen.onward(s), "\n")

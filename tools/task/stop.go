@@ -88,6 +88,7 @@ func stop(ctx context.Context, env *tools.Env, in StopInput, o Options) (tools.R
 		said = ""
 	}
 	s := t.Status()
+	o.seen(env, t, s)
 	out := StopOutput{TaskID: t.ID, Status: string(s.State), Detail: how(s, time.Now()), ExitCode: exitCode(s), Before: before}
 	out.text = fmt.Sprintf("Task %s: %s%s\n%s%s", t.ID, said, out.Detail, notes(s), title(t))
 	return tools.Result[StopOutput]{Data: out, Meta: Meta(t.ID, s)}, nil

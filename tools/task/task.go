@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"mcp-toolset/internal/event"
 	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -15,6 +17,7 @@ import (
 type Options struct {
 	Tasks     *tasks.Registry // required
 	MaxOutput int             // limit of output in one answer, in characters; 0: 30,000
+	Events    *event.Registry // announces the end of tasks; nil: it is not announced
 }
 
 const (
@@ -54,6 +57,30 @@ func hasEnded(t *tasks.Task) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// ended returns the source and the text of the event that a task has ended.
+func ended(t *tasks.Task) event.Event {
+	s := t.Status()
+	return event.Event{
+		Source: source(t),
+		Text:   fmt.Sprintf("ended after %s, %s: %s. TaskOutput shows its output.", duration(s.Ended.Sub(s.Started)), plain.Line(s.Detail), title(t)),
+	}
+}
+
+func source(t *tasks.Task) string { return "task " + t.ID }
+
+// Announce makes the registry of tasks add an event for each task that ends.
+func Announce(r *tasks.Registry, events *event.Registry) {
+	r.OnEnd = func(o session.Owner, t *tasks.Task) { events.Add(o, ended(t)) }
+}
+
+// seen retracts the event that a task has ended, because the answer shows its end.
+func (o Options) seen(env *tools.Env, t *tasks.Task, s tasks.Status) {
+	if s.State != tasks.Running {
+		o.Tasks.Seen(t)
+		o.Events.Retract(env.Session.Owner(), source(t))
 	}
 }
 

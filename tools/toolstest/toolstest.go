@@ -140,6 +140,7 @@ func (w *Workspace) Env() *tools.Env {
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
 		Waiting:  func() {},
+		Depart:   func() {},
 		Commands: tools.CommandAccess{
 			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
 			Outside: func() func() { return func() {} },

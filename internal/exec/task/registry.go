@@ -26,6 +26,10 @@ const (
 
 // Registry holds the tasks of all sessions. It is safe for concurrent use.
 type Registry struct {
+	// OnEnd is called with each task that ends by itself before Seen is called for it. It must not
+	// call the registry. It is set before the first Add and may be nil.
+	OnEnd func(session.Owner, *Task)
+
 	now func() time.Time
 
 	mu    sync.Mutex
@@ -51,7 +55,31 @@ func (r *Registry) Add(owner session.Owner, j Job) (*Task, error) {
 	}
 	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started}
 	r.tasks = append(r.tasks, t)
+	if r.OnEnd != nil {
+		go func() {
+			<-t.Done()
+			r.report(t)
+		}()
+	}
 	return t, nil
+}
+
+// report calls OnEnd for a task that has ended, unless its owner knows that: from Seen, or because
+// it stopped the task or is gone itself.
+func (r *Registry) report(t *Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !t.seen && t.Status().State != Stopped && slices.Contains(r.tasks, t) {
+		r.OnEnd(t.owner, t)
+	}
+}
+
+// Seen records that the owner knows that a task has ended. When it returns, OnEnd will not be
+// called for the task.
+func (r *Registry) Seen(t *Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.seen = true
 }
 
 // newID returns an unused id. It begins with a letter, so that it cannot be taken for a number.

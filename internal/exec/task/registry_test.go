@@ -299,3 +299,30 @@ func (s *stops) Stop(string) error {
 	}
 	return s.err
 }
+
+// TestOnEnd checks that the end of a task is reported once, and not if the owner knows it.
+func TestOnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		var ends []string
+		r.OnEnd = func(o session.Owner, t *Task) { ends = append(ends, o.Session+" "+t.ID) }
+		jobs := map[string]*stub{}
+		begin := func(name string) *Task {
+			jobs[name] = newStub()
+			return add(t, r, me, jobs[name])
+		}
+		unseen, seen := begin("unseen"), begin("seen")
+		begin("stopped")
+		r.Seen(seen)
+		jobs["stopped"].mu.Lock()
+		jobs["stopped"].status.State = Stopped
+		close(jobs["stopped"].done)
+		jobs["stopped"].mu.Unlock()
+		jobs["unseen"].end(time.Now())
+		jobs["seen"].end(time.Now())
+		synctest.Wait()
+		if want := []string{"s " + unseen.ID}; !slices.Equal(ends, want) {
+			t.Errorf("reported %q, want %q", ends, want)
+		}
+	})
+}

@@ -65,4 +65,5 @@ type Task struct {
 	owner   session.Owner
 	started time.Time
 	ended   time.Time // time of the end; zero until the registry has seen it
+	seen    bool      // see Registry.Seen
 }

@@ -1,0 +1,215 @@
+// Package event holds the events of sessions until a model hears of them.
+//
+// An event is something that happened outside of any call of the session: a background
+// task ended, a schedule fired, another session sent a text. A server cannot begin a
+// model's turn, so an event waits in the queue of its owner until it is taken: by the
+// next answer to the session, whatever call that answers. Sleep waits for that.
+//
+// An event is taken at most once, in order of arrival. A queue is bounded: it drops its
+// oldest events and counts them.
+package event
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/session"
+)
+
+const (
+	// maxQueued is the limit of events that wait for one owner.
+	maxQueued = 100
+	// MaxText is the limit of the text of an event, in characters.
+	MaxText = 2000
+	// maxOwners is the limit of owners with a queue. The queue that was unused for the
+	// longest time is dropped.
+	maxOwners = 1000
+	// maxWaiting is the limit of calls of one owner that wait for events.
+	maxWaiting = 20
+)
+
+// Event is one event. Registry.Add sets ID and Time.
+type Event struct {
+	ID     int       `json:"id"` // 1, 2, 3, ... for each owner
+	Time   time.Time `json:"time"`
+	Source string    `json:"source"` // such as "task k3x9ab"
+	Text   string    `json:"text"`
+	// Data reports that another program or session wrote the text, so that it is data and
+	// no instruction.
+	Data bool `json:"data,omitempty"`
+}
+
+// Registry holds the queues of all owners. It is safe for concurrent use. A nil Registry
+// drops all events.
+type Registry struct {
+	mu     sync.Mutex
+	owners map[session.Owner]*queue
+	uses   uint64
+}
+
+// New returns an empty registry.
+func New() *Registry { return &Registry{owners: map[session.Owner]*queue{}} }
+
+// queue holds the events of one owner.
+type queue struct {
+	events  []Event       // not taken yet
+	last    int           // ID of the last event
+	dropped int           // number of events dropped since the last Take
+	used    uint64        // value of Registry.uses at the last use
+	arrived chan struct{} // closed when an event arrives; nil: nobody waits
+	waiting int
+}
+
+// of returns the queue of an owner. The caller holds mu.
+func (r *Registry) of(o session.Owner) *queue {
+	r.uses++
+	q := r.owners[o]
+	if q == nil {
+		if len(r.owners) >= maxOwners {
+			r.evict()
+		}
+		q = &queue{}
+		r.owners[o] = q
+	}
+	q.used = r.uses
+	return q
+}
+
+// evict drops the least recently used queue for which no call waits.
+func (r *Registry) evict() {
+	var oldest session.Owner
+	var least *queue
+	for o, q := range r.owners {
+		if q.waiting == 0 && (least == nil || q.used < least.used) {
+			oldest, least = o, q
+		}
+	}
+	if least != nil {
+		delete(r.owners, oldest)
+	}
+}
+
+// Add queues an event for an owner. A text of more than MaxText characters is cut.
+func (r *Registry) Add(o session.Owner, e Event) {
+	if r == nil {
+		return
+	}
+	if over := utf8.RuneCountInString(e.Text) - MaxText; over > 0 {
+		note := fmt.Sprintf("... [%d more characters]", over+30)
+		e.Text = string([]rune(e.Text)[:MaxText-30]) + note
+	}
+	e.Time = time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.of(o)
+	q.last++
+	e.ID = q.last
+	if len(q.events) == maxQueued {
+		q.events = append(q.events[:0], q.events[1:]...)
+		q.dropped++
+	}
+	q.events = append(q.events, e)
+	if q.arrived != nil {
+		close(q.arrived)
+		q.arrived = nil
+	}
+}
+
+// Take removes and returns the events of an owner, oldest first, and the number of older
+// events that were dropped.
+func (r *Registry) Take(o session.Owner) (events []Event, dropped int) {
+	if r == nil {
+		return nil, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.owners[o]
+	if q == nil || len(q.events) == 0 {
+		return nil, 0
+	}
+	events, dropped = q.events, q.dropped
+	q.events, q.dropped = nil, 0
+	return events, dropped
+}
+
+// Retract removes the events of a source that are not taken yet. It is for an event that an
+// answer makes superfluous.
+func (r *Registry) Retract(o session.Owner, source string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.owners[o]
+	if q == nil {
+		return
+	}
+	var rest []Event
+	for _, e := range q.events {
+		if e.Source != source {
+			rest = append(rest, e)
+		}
+	}
+	q.events = rest
+}
+
+// Wait waits until an event of the owner can be taken. If ctx ends first, it returns the
+// cause. It fails with a *fault.Fault if too many calls of the owner wait.
+func (r *Registry) Wait(ctx context.Context, o session.Owner) error {
+	for {
+		arrived, err := r.await(o)
+		if arrived == nil || err != nil {
+			return err
+		}
+		select {
+		case <-arrived:
+			r.done(o)
+		case <-ctx.Done():
+			r.done(o)
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// await registers a waiting call and returns the channel that the next event closes, or nil
+// if an event can be taken.
+func (r *Registry) await(o session.Owner) (arrived <-chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.of(o)
+	switch {
+	case len(q.events) > 0:
+		return nil, nil
+	case q.waiting >= maxWaiting:
+		return nil, fault.New(fmt.Sprintf("%d calls wait for events already, and no more may", q.waiting), "Wait for one of them.")
+	case q.arrived == nil:
+		q.arrived = make(chan struct{})
+	}
+	q.waiting++
+	return q.arrived, nil
+}
+
+// done ends what await began.
+func (r *Registry) done(o session.Owner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q := r.owners[o]; q != nil {
+		q.waiting--
+	}
+}
+
+// Forget drops the queue of an owner that has ended.
+func (r *Registry) Forget(o session.Owner) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q := r.owners[o]; q != nil && q.waiting == 0 {
+		delete(r.owners, o)
+	}
+}

@@ -1,0 +1,40 @@
+package pipeline
+
+import (
+	"context"
+	"maps"
+
+	"mcp-toolset/internal/event"
+	"mcp-toolset/tools"
+)
+
+const (
+	// maxEvents is the limit of the events in an answer, in characters.
+	maxEvents = 2000
+	// metaEvents is the key of events in _meta: a list of event.Event.
+	metaEvents = "mcp-toolset/events"
+)
+
+// deliver adds the events of the session to the answer of a client's call, in a block of
+// their own. A longer text is stored. The rest of the answer is as without events. A call
+// that was cancelled gets no answer, so it takes no events.
+func (c *call) deliver(ctx context.Context, resp *tools.Response) {
+	if c.depth > 0 || resp == nil || ctx.Err() != nil {
+		return
+	}
+	v := c.Session.View()
+	events, dropped := c.p.Events.Take(v.Owner())
+	if len(events) == 0 {
+		return
+	}
+	text := event.Text(events, dropped)
+	if len([]rune(text)) > maxEvents {
+		path, err := c.p.Results.Save(v.Results, "Events", wrap(text))
+		text = preview(text, maxEvents, tools.KeepHead, stored(path, err))
+	}
+	resp.Content = append(resp.Content, tools.Text{Text: text})
+	if resp.Meta = maps.Clone(resp.Meta); resp.Meta == nil {
+		resp.Meta = map[string]any{}
+	}
+	resp.Meta[metaEvents] = events
+}

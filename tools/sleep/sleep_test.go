@@ -1,0 +1,43 @@
+package sleep_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-toolset/internal/event"
+	"mcp-toolset/tools/sleep"
+	"mcp-toolset/tools/toolstest"
+)
+
+func TestSleep(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	synctest.Test(t, func(t *testing.T) {
+		events := event.New()
+		tool := sleep.New(sleep.Options{Events: events})
+		want := func(arguments, want string) {
+			t.Helper()
+			resp, err := w.Call(t.Context(), tool, arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := toolstest.Text(resp); got != want {
+				t.Errorf("%s: %q, want %q", arguments, got, want)
+			}
+		}
+		want(`{"duration_ms": 110000}`, "No event in 110.0 s.")
+		go func() {
+			time.Sleep(1500 * time.Millisecond)
+			events.Add(w.Session.View().Owner(), event.Event{})
+		}()
+		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s.")
+		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s.") // it is not taken by the tool
+		events.Take(w.Session.View().Owner())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.Call(ctx, tool, `{"duration_ms": 60000}`); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+	})
+}
