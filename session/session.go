@@ -68,22 +68,6 @@ type View struct {
 	of *Session
 }
 
-// Owner identifies the owner of what outlives a call, such as a background task. Other clients do
-// not see it.
-type Owner struct {
-	Principal string
-	Session   string // "" for all requests of the principal without a session
-}
-
-// Owner returns the owner of what a call of the session starts. A stateless request has no session
-// to which a later request could belong, so its principal is the owner.
-func (v View) Owner() Owner {
-	if v.Stateless {
-		return Owner{Principal: v.Principal}
-	}
-	return Owner{Principal: v.Principal, Session: v.ID}
-}
-
 // Loaded reports whether the session has loaded a deferred tool.
 func (v View) Loaded(tool string) bool {
 	if v.of == nil {

@@ -25,9 +25,6 @@ const (
 	maxQueued = 100
 	// MaxText is the limit of the text of an event, in characters.
 	MaxText = 2000
-	// maxOwners is the limit of owners with a queue. The queue that was unused for the
-	// longest time is dropped.
-	maxOwners = 1000
 	// maxWaiting is the limit of calls of one owner that wait for events.
 	maxWaiting = 20
 )
@@ -47,50 +44,21 @@ type Event struct {
 // drops all events.
 type Registry struct {
 	mu     sync.Mutex
-	owners map[session.Owner]*queue
-	uses   uint64
+	queues session.Owned[queue]
 }
 
 // New returns an empty registry.
-func New() *Registry { return &Registry{owners: map[session.Owner]*queue{}} }
+func New() *Registry {
+	return &Registry{queues: session.Owned[queue]{InUse: func(q *queue) bool { return q.waiting > 0 }}}
+}
 
 // queue holds the events of one owner.
 type queue struct {
 	events  []Event       // not taken yet
 	last    int           // ID of the last event
 	dropped int           // number of events dropped since the last Take
-	used    uint64        // value of Registry.uses at the last use
 	arrived chan struct{} // closed when an event arrives; nil: nobody waits
 	waiting int
-}
-
-// of returns the queue of an owner. The caller holds mu.
-func (r *Registry) of(o session.Owner) *queue {
-	r.uses++
-	q := r.owners[o]
-	if q == nil {
-		if len(r.owners) >= maxOwners {
-			r.evict()
-		}
-		q = &queue{}
-		r.owners[o] = q
-	}
-	q.used = r.uses
-	return q
-}
-
-// evict drops the least recently used queue for which no call waits.
-func (r *Registry) evict() {
-	var oldest session.Owner
-	var least *queue
-	for o, q := range r.owners {
-		if q.waiting == 0 && (least == nil || q.used < least.used) {
-			oldest, least = o, q
-		}
-	}
-	if least != nil {
-		delete(r.owners, oldest)
-	}
 }
 
 // Add queues an event for an owner. A text of more than MaxText characters is cut.
@@ -105,7 +73,7 @@ func (r *Registry) Add(o session.Owner, e Event) {
 	e.Time = time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.of(o)
+	q := r.queues.Get(o)
 	q.last++
 	e.ID = q.last
 	if len(q.events) == maxQueued {
@@ -127,7 +95,7 @@ func (r *Registry) Take(o session.Owner) (events []Event, dropped int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.owners[o]
+	q := r.queues.Lookup(o)
 	if q == nil || len(q.events) == 0 {
 		return nil, 0
 	}
@@ -144,7 +112,7 @@ func (r *Registry) Retract(o session.Owner, source string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.owners[o]
+	q := r.queues.Lookup(o)
 	if q == nil {
 		return
 	}
@@ -180,7 +148,7 @@ func (r *Registry) Wait(ctx context.Context, o session.Owner) error {
 func (r *Registry) await(o session.Owner) (arrived <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.of(o)
+	q := r.queues.Get(o)
 	switch {
 	case len(q.events) > 0:
 		return nil, nil
@@ -197,7 +165,7 @@ func (r *Registry) await(o session.Owner) (arrived <-chan struct{}, err error) {
 func (r *Registry) done(o session.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q := r.owners[o]; q != nil {
+	if q := r.queues.Lookup(o); q != nil {
 		q.waiting--
 	}
 }
@@ -209,7 +177,5 @@ func (r *Registry) Forget(o session.Owner) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q := r.owners[o]; q != nil && q.waiting == 0 {
-		delete(r.owners, o)
-	}
+	r.queues.Delete(o)
 }

@@ -62,12 +62,6 @@ func TestOverflow(t *testing.T) {
 	if n := utf8.RuneCountInString(got[0].Text); n > MaxText || !strings.HasSuffix(got[0].Text, "é... [31 more characters]") || dropped != 0 {
 		t.Errorf("%d characters, %d dropped: %q", n, dropped, got[0].Text[len(got[0].Text)-40:])
 	}
-	for i := range 3 * maxOwners {
-		r.Add(session.Owner{Session: fmt.Sprint(i)}, Event{})
-	}
-	if len(r.owners) != maxOwners {
-		t.Errorf("%d owners", len(r.owners))
-	}
 }
 
 func TestWait(t *testing.T) {
@@ -97,8 +91,8 @@ func TestWait(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if q := r.owners[me]; q.waiting != 0 || r.owners[other].waiting != 0 {
-			t.Errorf("%d calls wait", q.waiting)
+		if mine, its := r.queues.Get(me), r.queues.Get(other); mine.waiting != 0 || its.waiting != 0 {
+			t.Errorf("%d and %d calls wait", mine.waiting, its.waiting)
 		}
 	})
 }
