@@ -74,6 +74,7 @@ import (
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -116,6 +117,9 @@ type Config struct {
 
 	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)
+
+	// Journal records the calls of each session. It may be nil.
+	Journal *journal.Journal
 
 	// Events holds the events of sessions, which answers deliver. It may be nil.
 	Events *event.Registry

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -45,6 +46,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 	c.p.limit(c.tool, c.Session.View(), resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)
+	c.remember(resp)
 	c.deliver(ctx, resp)
 	return resp, nil
 }
@@ -83,6 +85,27 @@ func (c *call) notice(resp *tools.Response) {
 	if first {
 		resp.Content = append(resp.Content, tools.Text{Text: c.p.Notice})
 	}
+}
+
+// remember adds the call to the journal of its session. Invalid calls are left out.
+func (c *call) remember(resp *tools.Response) {
+	if c.prepared == nil || c.record.stage == stageInvalid {
+		return
+	}
+	e := journal.Entry{
+		Time: c.record.began, Tool: c.tool.Name, Title: c.prepared.Summary, Path: c.prepared.Path, ReadOnly: c.prepared.Facts.ReadOnly,
+		Outcome: outcomes[c.record.stage], Reason: c.record.fact,
+		Agreed: c.record.decided.Behavior == policy.Allow && c.record.decided.Layer == policy.LayerApproval,
+	}
+	if resp != nil {
+		if resp.Failed && e.Outcome == audit.OK {
+			e.Outcome = audit.Failed
+		}
+		if resp.Did != nil {
+			e.Did = *resp.Did
+		}
+	}
+	c.p.Journal.Add(c.Session.View().Owner(), e)
 }
 
 // entry returns the call's entry for the audit log.

@@ -233,7 +233,7 @@ func (t *typed[In, Prepared, Out]) run(ctx context.Context, env *Env) (*Response
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Private: res.Private}
+	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Did: res.Did, Private: res.Private}
 	r.Structured = func() (json.RawMessage, error) { return json.Marshal(res.Data) }
 	if t.def.Render != nil {
 		r.Content = t.def.Render(res.Data)

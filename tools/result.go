@@ -18,6 +18,7 @@ type Result[Out any] struct {
 	// HookFields returns further fields for hooks. It is called at most once, right after
 	// the call, and only if hooks run. nil: none.
 	HookFields func() HookFields
+	Did        *Did // what the call did, for the journal of the session; nil: what its input says
 	Private    bool // the result is for this session only; no identical call at the same time gets it
 	Failed     bool // the call ran, and its result is a failure, such as a command's exit code
 }
@@ -28,9 +29,18 @@ type Response struct {
 	Structured func() (json.RawMessage, error) // the output as JSON; nil for errors
 	Meta       map[string]any
 	HookFields func() HookFields // as in Result
+	Did        *Did              // as in Result
 	Private    bool              // as in Result
 	Failed     bool
 	Effect     session.Effect
+}
+
+// Did describes what a call did to the file that it names, or the command that it ran.
+type Did struct {
+	Created        bool // the file
+	Added, Removed int  // lines of the file
+	ExitCode       *int // nil: no command has ended with an exit code
+	Task           string
 }
 
 // Clone returns a copy of r that can be changed without changing r. Both share the content

@@ -20,6 +20,7 @@ import (
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
@@ -55,6 +56,7 @@ type Config struct {
 	Drain      time.Duration
 	Gone       func(session.View) // called when a session has ended; may be nil
 	Changing   func(path string)  // called when a tool is about to change a file; may be nil
+	Journal    *journal.Journal   // calls of sessions; may be nil
 	Events     *event.Registry    // events of sessions, which answers deliver; may be nil
 	Snapshots  *snapshot.Cache    // contents of files, shared with the tools; may be nil
 	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
@@ -151,7 +153,7 @@ func (a *Assembly) assemble(c Config) error {
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
-		Snapshots: c.Snapshots, Events: c.Events,
+		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)

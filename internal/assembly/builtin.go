@@ -16,12 +16,14 @@ import (
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
+	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
@@ -59,11 +61,12 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	p.Closers = append(p.Closers, commands)
 	p.Later = commands.OnTried
 	run := p.bash(ctx, commands)
-	p.Events = event.New()
+	p.Events, p.Journal = event.New(), journal.New()
 	tasktools.Announce(run.Tasks, p.Events)
 	p.Gone = func(v session.View) {
 		bash.Gone(run, v)
 		p.Events.Forget(v.Owner())
+		p.Journal.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
@@ -84,7 +87,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events},
+		Sleep: sleep.Options{Events: p.Events}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
 		},

@@ -54,6 +54,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
 		Meta:   map[string]any{metaStatus: "running", metaTask: id, metaFile: j.Output().Path(), metaContained: j.Contained()},
+		Did:    &tools.Did{Task: id},
 
 		HookFields: func() tools.HookFields { return forHooks(j, "", id, true) },
 	}, nil
@@ -231,7 +232,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 		}
 	}
 	return tools.Result[Output]{
-		Data: out, Effect: a.effect, Failed: failed, Meta: a.meta,
+		Data: out, Effect: a.effect, Failed: failed, Meta: a.meta, Did: &tools.Did{ExitCode: out.ExitCode, Task: id},
 		HookFields: func() tools.HookFields { return forHooks(j, view.Head+view.Tail, id, !ended) },
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
+	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
@@ -29,6 +30,7 @@ type Options struct {
 	Bash      bash.Options
 	Tasks     task.Options
 	Sleep     sleep.Options
+	Brief     brief.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -36,6 +38,7 @@ type Options struct {
 // List returns the built-in tools, sorted by name.
 func List(o Options) []*tools.Tool {
 	list := []*tools.Tool{
+		brief.New(o.Brief),
 		edit.New(o.Change),
 		glob.New(o.Glob),
 		grep.New(o.Grep),

@@ -108,7 +108,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.seen), Meta: file.Meta(hunks)}
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.seen), Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
 		f["replaceAll"] = in.ReplaceAll

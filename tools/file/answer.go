@@ -33,15 +33,7 @@ func summary(hunks []Hunk) (changed int, long bool) {
 			return 0, false
 		}
 		shown += len(h.Lines)
-		removed, added := 0, 0
-		for _, l := range h.Lines {
-			switch l[0] {
-			case '-':
-				removed++
-			case '+':
-				added++
-			}
-		}
+		removed, added := h.changes()
 		changed += max(removed, added)
 	}
 	return changed, shown > longestDiff
@@ -54,6 +46,40 @@ func Meta(hunks []Hunk) map[string]any {
 		return nil
 	}
 	return map[string]any{MetaHunks: limited(hunks)}
+}
+
+// Did returns what a call did to a file, for the journal.
+func (c *Changed) Did(hunks []Hunk) *tools.Did {
+	d := &tools.Did{Created: !c.Old.Exists}
+	if d.Created && len(hunks) == 0 {
+		d.Added = strings.Count(string(c.Data), "\n")
+		if len(c.Data) > 0 && !strings.HasSuffix(string(c.Data), "\n") {
+			d.Added++
+		}
+	}
+	for _, h := range hunks {
+		removed, added := h.changes()
+		d.Removed += removed
+		d.Added += added
+	}
+	return d
+}
+
+// changes returns the numbers of removed and added lines. Without the lines it returns the
+// lengths of the hunk.
+func (h Hunk) changes() (removed, added int) {
+	if h.Omitted {
+		return h.OldLines, h.NewLines
+	}
+	for _, l := range h.Lines {
+		switch l[0] {
+		case '-':
+			removed++
+		case '+':
+			added++
+		}
+	}
+	return removed, added
 }
 
 // limited returns the hunks for programs, never nil. Hunks after the limit maxMeta have no

@@ -127,7 +127,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	for i := range effect.Reads {
 		effect.Reads[i].Moved = moved
 	}
-	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
+	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks), Did: c.Did(hunks)}, nil
 }
 
 // moves reports whether a change moves other cells to new places.

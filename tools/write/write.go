@@ -99,7 +99,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		out.Type = "update"
 		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
 	}
-	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks)}
+	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
 		f.Text("content", in.Content)

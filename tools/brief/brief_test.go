@@ -1,0 +1,113 @@
+package brief
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
+)
+
+func code(n int) tools.Did { return tools.Did{ExitCode: &n} }
+
+func TestBrief(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	o := Options{journal.New(), task.New(time.Now)}
+	tool := New(o)
+	call := func(arguments, want string) {
+		t.Helper()
+		resp, err := w.Call(t.Context(), tool, arguments)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = toolstest.Text(resp)
+		}
+		if got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", arguments, got, want)
+		}
+	}
+	call(`{}`, "There were no calls.")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	for i, e := range []journal.Entry{
+		{Tool: "Read", Title: "Read a.go", Path: w.Root + "/a.go", ReadOnly: true},
+		{Tool: "Glob", Title: "Find *.go", Path: w.Root, ReadOnly: true},
+		{Tool: "Edit", Title: "Edit a.go", Path: w.Root + "/a.go", Did: tools.Did{Added: 3, Removed: 1}},
+		{Tool: "Write", Title: "Write b.go", Path: w.Root + "/b.go", Did: tools.Did{Created: true, Added: 20}},
+		{Tool: "Edit", Title: "Edit a.go", Path: w.Root + "/a.go", Did: tools.Did{Added: 1}},
+		{Tool: "Bash", Title: "Run the tests: go test", Outcome: audit.Failed, Did: code(1)},
+		{Tool: "Bash", Title: "serve", Did: tools.Did{Task: "k3x9ab"}},
+		{Tool: "Edit", Title: "Edit /etc/passwd", Path: "/etc/passwd", Outcome: audit.Refused, Reason: "the user declined"},
+		{Tool: "Write", Title: "Write /tmp/x", Path: "/tmp/x", Agreed: true, Did: tools.Did{Created: true}},
+		{Tool: "Read", Title: "Read nothing", Path: w.Root + "/nothing", ReadOnly: true, Outcome: audit.Failed, Reason: "no such file"},
+	} {
+		e.Time = at.Add(time.Duration(i) * time.Minute)
+		if e.Outcome == "" {
+			e.Outcome = audit.OK
+		}
+		o.Journal.Add(w.Session.View().Owner(), e)
+	}
+	const commands = `Commands:
+- 03:09:05 Run the tests: go test: exit code 1
+- 03:10:05 serve: task k3x9ab
+`
+	const rest = `Failed:
+- 03:13:05 Read nothing: no such file
+Refused:
+- 03:11:05 Edit /etc/passwd: the user declined
+Allowed by the user:
+- 03:12:05 Write /tmp/x
+`
+	const last = "[the last call is number 10; since 10 summarizes later ones]"
+	call(`{}`, `10 calls from 2026-01-02 03:04:05 on.
+Changed, the latest last:
+- b.go created, +20 -0
+- a.go +4 -1 in 2 changes
+- /tmp/x created, +0 -0
+`+commands+rest+`Read, the latest last:
+- a.go
+`+last)
+	const later = `5 calls from 2026-01-02 03:09:05 on.
+Changed, the latest last:
+- /tmp/x created, +0 -0
+` + commands + rest + last
+	call(`{"since":"5"}`, later)
+	call(`{"since":"`+at.Add(5*time.Minute).Format(time.RFC3339)+`"}`, later)
+	call(`{"since":"10"}`, "There were no calls.")
+	call(`{"since":"yesterday"}`, `since is "yesterday", which is no number and no time. Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.`)
+}
+
+// TestLimit checks that a summary of many calls has at most maxText characters.
+func TestLimit(t *testing.T) {
+	var all []journal.Entry
+	for i := range 5000 {
+		e := journal.Entry{ID: i + 1, Tool: "Bash", Title: strings.Repeat("é", 1+i%700), Outcome: audit.OK, Reason: strings.Repeat("x", 600), Agreed: true, ReadOnly: i%2 == 0}
+		switch i % 4 {
+		case 0:
+			e.Did = code(i)
+		case 1:
+			e.Outcome = audit.Refused
+		case 2:
+			e.Outcome = audit.Failed
+		case 3:
+			e.Tool, e.Path = "Read", fmt.Sprintf("/%0300d", i)
+			e.ReadOnly = i%8 == 3
+		}
+		all = append(all, e)
+	}
+	s := summarize(all, "/")
+	s.add("Background tasks", 350, []string{strings.Repeat("x", 1000), strings.Repeat("y", 1000)})
+	text := s.text()
+	if n := utf8.RuneCountInString(text); n > maxText || n < maxText/2 {
+		t.Errorf("%d characters:\n%s", n, text)
+	}
+	if !strings.Contains(text, "earlier ones left out") || !strings.HasSuffix(text, "[the last call is number 5000; since 5000 summarizes later ones]") {
+		t.Error(text)
+	}
+}
