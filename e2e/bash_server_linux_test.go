@@ -174,6 +174,9 @@ func (s *shellServer) listen(out *os.File) {
 			s.heard = append(s.heard, progress{time.Now(), m.Params.Message, m.Params.Progress})
 		case m.Method == "":
 			a := shellAnswer{failed: m.Result.IsError, meta: m.Result.Meta}
+			if a.meta["mcp-toolset/events"] != nil { // they are the last block, and not of this call
+				m.Result.Content = m.Result.Content[:len(m.Result.Content)-1]
+			}
 			if m.Error != nil {
 				a.fault = m.Error.Message
 			}

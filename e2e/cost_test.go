@@ -34,7 +34,7 @@ var costedCalls = []costed{
 	{"Edit", "Edit", map[string]any{"file_path": "internal/parse/parse.go", "old_string": "value(40)", "new_string": "value(41)"}, 133, 262},
 	{"Edit, not found", "Edit", map[string]any{"file_path": "internal/parse/parse.go", "old_string": "missing text", "new_string": "x"}, 81, 158},
 	{"Edit, ambiguous", "Edit", map[string]any{"file_path": "internal/parse/parse.go", "old_string": "value(1", "new_string": "x"}, 263, 253},
-	{"Bash in the background", "Bash", map[string]any{"command": "sleep 0.1", "run_in_background": true}, 261, 145},
+	{"Bash in the background", "Bash", map[string]any{"command": "sleep 100", "run_in_background": true}, 261, 145},
 	{"Write, new", "Write", map[string]any{"file_path": "notes.md", "content": "one\ntwo\n"}, 118, 53},
 	{"Write, replaced", "Write", map[string]any{"file_path": "notes.md", "content": "one\nthree\n"}, 128, 85},
 	// The four searches were measured together.

@@ -44,7 +44,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		limit := time.Duration(c.timeout) * time.Millisecond
 		j.limitTo(limit, limit)
 	}
-	id, err := c.add(j)
+	id, err := c.add(j, false)
 	if err != nil {
 		j.discard(command.Stopped)
 		return tools.Result[Output]{}, err
@@ -63,13 +63,13 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 // howToWait returns advice on how to wait for a task: the client gets no notification
 // of its end.
 func howToWait(id string) string {
-	return fmt.Sprintf(`A later answer will report its end. To wait for it call TaskOutput {"task_id":"%s"}; TaskStop ends it.`, id)
+	return fmt.Sprintf(`A later answer reports its end; TaskOutput {"task_id":"%s"} waits for it, TaskStop ends it.`, id)
 }
 
 // moved moves a command to the background that takes longer than its client waits, and
 // returns the answer. It stops the command if it cannot become a task.
 func (c *call) moved(j *job) (tools.Result[Output], error) {
-	id, err := c.add(j)
+	id, err := c.add(j, false)
 	if err != nil {
 		j.discard(command.Stopped)
 		return tools.Result[Output]{}, fmt.Errorf("the command took too long to be waited for, could not go on in the background and was stopped: %w", err)
@@ -178,7 +178,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	if ended && stored == 0 && full != nil {
 		unkept = errors.New(j.full())
 	} else if ended && (view.Gap.Bytes() > 0 || view.Binary) {
-		if id, unkept = c.add(j); unkept == nil {
+		if id, unkept = c.add(j, true); unkept == nil {
 			a.effect.Output = j.Output().Path()
 		}
 	}
@@ -261,10 +261,14 @@ func newline(b *strings.Builder) {
 	}
 }
 
-// add registers a command as a task of the session and returns its id.
-func (c *call) add(j *job) (id string, err error) {
-	e := newTaskJob(j)
-	t, err := c.o.Tasks.Add(c.env.Session.Owner(), e)
+// add registers a command as a task of the session and returns its id. ended reports
+// whether the answer shows its end.
+func (c *call) add(j *job, ended bool) (id string, err error) {
+	e, add := newTaskJob(j), c.o.Tasks.Add
+	if ended {
+		add = c.o.Tasks.AddSeen
+	}
+	t, err := add(c.env.Session.Owner(), e)
 	if err != nil {
 		return "", err
 	}

@@ -41,7 +41,12 @@ func New(now func() time.Time) *Registry { return &Registry{now: now} }
 
 // Add registers a job that was started. It fails with a *fault.Fault if the owner has too many
 // running tasks. The caller must then end the job itself.
-func (r *Registry) Add(owner session.Owner, j Job) (*Task, error) {
+func (r *Registry) Add(owner session.Owner, j Job) (*Task, error) { return r.add(owner, j, false) }
+
+// AddSeen is Add for a job whose end the owner is shown.
+func (r *Registry) AddSeen(owner session.Owner, j Job) (*Task, error) { return r.add(owner, j, true) }
+
+func (r *Registry) add(owner session.Owner, j Job, seen bool) (*Task, error) {
 	r.mu.Lock()
 	defer r.unlock(r.sweep()) // swept now; forgotten tasks are released when Add returns
 	running := 0
@@ -53,9 +58,9 @@ func (r *Registry) Add(owner session.Owner, j Job) (*Task, error) {
 	if running >= maxRunning {
 		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskList lists them.")
 	}
-	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started}
+	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started, seen: seen}
 	r.tasks = append(r.tasks, t)
-	if r.OnEnd != nil {
+	if r.OnEnd != nil && !seen {
 		go func() {
 			<-t.Done()
 			r.report(t)
