@@ -95,7 +95,11 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return nil, err
 		}
 	}
-	user, err := s.user(ctx, in, out, req, args)
+	err := narrow(in.conv.session, req.Params.Meta)
+	var user user
+	if err == nil {
+		user, err = s.user(ctx, in, out, req, args)
+	}
 	if err != nil {
 		s.refused(ctx, in.conv, req, err)
 		return mcp.NewToolResultError(fmt.Sprintf("%s: invalid input: %v. Send this call again without it.", req.Params.Name, err)), nil
@@ -122,6 +126,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
 		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. The server's log has the details."), nil
 	}
+	offerHandle(result, in.conv.session.View())
 	return result, nil
 }
 

@@ -59,8 +59,8 @@
 // event stream without an answer. Standard input is read through an epoll instance of its
 // own (polled_linux.go), because a read that blocks keeps a processor for up to 10 ms.
 //
-// HTTP has one token and so one principal. Stateless requests share its folder of results
-// and remember nothing else.
+// HTTP has one token and so one principal. Stateless requests share its folder of results, and
+// its background tasks and events, unless they send a handle (sessionhandle.go).
 package server
 
 import (

@@ -4,16 +4,28 @@ package session
 // not see it.
 type Owner struct {
 	Principal string
-	Session   string // "" for all requests of the principal without a session
+	Session   string // "" for all requests of the principal without a session and without a handle
 }
 
 // Owner returns the owner of what a call of the session starts. A stateless request has no session
-// to which a later request could belong, so its principal is the owner.
+// to which a later request could belong, so its principal is the owner, unless it has a handle.
 func (v View) Owner() Owner {
+	o := Owner{Principal: v.Principal, Session: v.ID}
 	if v.Stateless {
-		return Owner{Principal: v.Principal}
+		o.Session = ""
+		if v.Handle != "" {
+			o.Session = "handle " + v.Handle
+		}
 	}
-	return Owner{Principal: v.Principal, Session: v.ID}
+	return o
+}
+
+// Narrow gives a stateless session a handle. What it starts belongs to the later requests of the
+// principal with the same handle, and to no others.
+func (s *Session) Narrow(handle string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view.Handle = handle
 }
 
 // maxOwners is the limit of the owners of an Owned.

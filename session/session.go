@@ -63,6 +63,7 @@ type View struct {
 	Results   string   // folder of stored results; may not exist yet
 	Outputs   []string // output logs of its commands, which it may read
 	Stateless bool     // the session remembers nothing between calls
+	Handle    string   // only with Stateless: see Narrow; "" if there is none
 	Reminded  bool     // an answer contained the full reminder that file content is data
 
 	of *Session
