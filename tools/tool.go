@@ -41,9 +41,9 @@ type Tool struct {
 
 	// Server is the upstream server of the tool, or "" for one of our own.
 	Server string
-	// Said holds the annotations that an upstream server declares. They are not verified.
+	// Declared holds the annotations that an upstream server declares. They are not verified.
 	// nil: the tool is one of our own.
-	Said *Said
+	Declared *DeclaredAnnotations
 	// Notice is one sentence for the user to read before the tool is used, such as that its
 	// definition has changed. It is safe to show. "": none.
 	Notice string
