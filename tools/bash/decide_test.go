@@ -102,7 +102,7 @@ func (s *scene) expand(text string) string {
 }
 
 func (s *scene) env() *tools.Env {
-	kept := s.policy.Kept(s.ws, false)
+	kept := s.policy.HidingRules(s.ws, false)
 	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home,
 		Commands: tools.CommandAccess{ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}}
 }
