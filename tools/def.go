@@ -69,7 +69,7 @@ type Def[In, Prepared, Out any] struct {
 	// stored, and the model gets the part that Keep selects. 0: DefaultResultSize.
 	// Unlimited: the tool limits its results itself.
 	MaxResultSize int
-	Keep          Keep
+	Excerpt       Excerpt
 
 	IsReadOnly        Fact[Prepared] // changes nothing except its own session
 	IsDestructive     Fact[Prepared] // may destroy data that cannot be restored
@@ -154,16 +154,16 @@ const (
 
 func (i Interrupt) String() string { return [...]string{"cancel", "finish"}[i] }
 
-// Keep selects the part of a result that the model gets when the result exceeds the limit.
-type Keep uint8
+// Excerpt selects the part of a result that the model gets when the result exceeds the limit.
+type Excerpt uint8
 
 const (
-	KeepHead Keep = iota // the beginning
-	KeepTail             // a little of the beginning, and mostly the end
-	KeepEnds             // equal parts of the beginning and the end
+	ExcerptHead Excerpt = iota // the beginning
+	ExcerptTail                // a little of the beginning, and mostly the end
+	ExcerptEnds                // equal parts of the beginning and the end
 )
 
-func (k Keep) String() string { return [...]string{"head", "tail", "ends"}[k] }
+func (k Excerpt) String() string { return [...]string{"head", "tail", "ends"}[k] }
 
 // Fact is an annotation that holds for no call (the zero value), for all calls, or for
 // those that a function accepts.

@@ -35,7 +35,7 @@ type Tool struct {
 	Feature       string
 	Interrupt     Interrupt
 	MaxResultSize int // in characters, or Unlimited
-	Keep          Keep
+	Excerpt       Excerpt
 	Cascades      bool
 	Hints         Hints
 
@@ -132,7 +132,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	t := &Tool{
 		Name: d.Name, Title: d.Title, Prompt: strings.TrimSpace(d.Prompt), SearchHint: d.SearchHint,
 		Aliases: d.Aliases, Loading: d.Loading, Feature: d.Feature, Interrupt: d.Interrupt,
-		MaxResultSize: d.MaxResultSize, Keep: d.Keep, Cascades: d.Cascades,
+		MaxResultSize: d.MaxResultSize, Excerpt: d.Excerpt, Cascades: d.Cascades,
 		Hints: Hints{
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,

@@ -39,7 +39,7 @@ func newPowerShell(o Options) *tools.Tool {
 		Description:   func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:       tools.LoadAlways,
 		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
-		Keep:          tools.KeepTail,
+		Excerpt:       tools.ExcerptTail,
 		Cascades:      true,
 		IsDestructive: tools.Always[prepared](),
 		IsOpenWorld:   tools.Always[prepared](),
