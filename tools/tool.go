@@ -103,7 +103,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 		return fail("SearchHint has %d words, not 3 to 10", words)
 	case d.MaxResultSize != 0 && d.MaxResultSize != Unlimited && d.MaxResultSize < minResultSize:
 		return fail("MaxResultSize is %d; a preview and its notice need %d", d.MaxResultSize, minResultSize)
-	case d.IsReadOnly.always && (d.IsDestructive.always || d.IsDestructive.when != nil):
+	case d.IsReadOnly.always && (d.IsDestructive.always || d.IsDestructive.accepts != nil):
 		return fail("a tool that is always read-only is never destructive")
 	}
 	for _, a := range d.Aliases {
@@ -143,8 +143,8 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	}
 	// A tool that may be destructive for some calls is declared destructive: hints describe
 	// the worst call.
-	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.when != nil
-	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.when != nil
+	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.accepts != nil
+	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.accepts != nil
 	t.parse = func(raw json.RawMessage) (arguments, error) {
 		s, err := t.schemas()
 		if err != nil {
