@@ -90,7 +90,7 @@ func (c *call) unresolvedParts() *Decision {
 		why = ""
 	}
 	if why == "" && ruled {
-		why = parts.Doubtful
+		why = parts.Incomplete
 	}
 	if why != "" {
 		return &Decision{
@@ -110,7 +110,7 @@ func (c *call) unresolvedParts() *Decision {
 
 // unknownPart is the half of unknownParts for one known part.
 func (c *call) unknownPart(p *Part) *Decision {
-	if p.Blind && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
+	if p.UnknownWrites && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault,
 			Reason: "which files " + plain.Quote(p.Text) + " changes is only known when it runs, and there are rules on changing some",

@@ -137,9 +137,9 @@ func TestModes(t *testing.T) {
 func TestUnknownParts(t *testing.T) {
 	unresolved := func(p *Parts) { p.Unresolved = "it cannot be parsed" }
 	harmless := func(p *Parts) { p.Unresolved, p.Harmless = "it cannot be parsed", true }
-	sure := func(p *Parts) { p.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "} }
-	path := func(p *Parts) { p.List[0] = Part{Text: "/bin/git $X", Name: "git $X", Sure: "/bin/git "} }
-	blind := func(p *Parts) { p.List[0].Blind = true }
+	sure := func(p *Parts) { p.List[0] = Part{Text: "git $X", Name: "git $X", KnownPrefix: "git "} }
+	path := func(p *Parts) { p.List[0] = Part{Text: "/bin/git $X", Name: "git $X", KnownPrefix: "/bin/git "} }
+	blind := func(p *Parts) { p.List[0].UnknownWrites = true }
 	for _, c := range []struct {
 		name  string
 		parts func(*Parts)

@@ -24,8 +24,8 @@ func marked(texts ...string) *Parts {
 		if strings.Contains(marks, "!") {
 			p.Risk = "it destroys"
 		}
-		if p.Blind = strings.Contains(marks, "b"); strings.Contains(marks, "s") {
-			p.Sure = text
+		if p.UnknownWrites = strings.Contains(marks, "b"); strings.Contains(marks, "s") {
+			p.KnownPrefix = text
 		}
 		parts.List = append(parts.List, p)
 	}

@@ -28,7 +28,7 @@ func TestPartTexts(t *testing.T) {
 		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" needs approval: it destroys`, "do it another way; the user has to approve this one"},
 		{"unresolved", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "not every command in it is known: it cannot be parsed", "write the commands out, one after the other"},
 		{"doubtful", func(s *speech) {
-			s.r.Parts.Doubtful = "what the variable X has programs run is not known"
+			s.r.Parts.Incomplete = "what the variable X has programs run is not known"
 			s.rules = []entry{{"deny", "Bash(curl *)"}}
 		}, "not every command in it is known: what the variable X has programs run is not known", "write the commands out, one after the other"},
 		{"unnamed", func(s *speech) {
@@ -40,15 +40,15 @@ func TestPartTexts(t *testing.T) {
 			s.rules = []entry{{"deny", "Bash(curl *)"}}
 		}, "x needs approval: it destroys", "do it another way, or ask the user to add an allow rule such as Bash(x) to " + file},
 		{"form", func(s *speech) {
-			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", Sure: "git -C ", Forms: []Form{{Text: "git $X", Sure: "git "}}}
+			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", KnownPrefix: "git -C ", Forms: []Form{{Text: "git $X", KnownPrefix: "git "}}}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "what git -C $D $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
 		{"sure", func(s *speech) {
-			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "}
+			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", KnownPrefix: "git "}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "what git $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
 		{"blind", func(s *speech) {
-			s.r.Parts.List[0].Blind = true
+			s.r.Parts.List[0].UnknownWrites = true
 			s.rules = []entry{{"ask", "Edit(x)"}}
 		}, "which files x changes is only known when it runs, and there are rules on changing some", "write the paths out"},
 		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or ask the user to add an allow rule such as Edit(//out/a) to " + file},
