@@ -45,7 +45,7 @@ func (c *call) pathConcern() *Decision {
 	if _, kernel := c.inKernel(); !kernel && !c.confined() {
 		d := c.outside()
 		if d.Secret = isSecret; isSecret {
-			d.Reason += " and may hold credentials (" + secret.Why + ")"
+			d.Reason += " and may hold credentials (" + secret.Reason + ")"
 		}
 		return &d
 	}
@@ -118,7 +118,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 		}
 	}
 	for b := Deny; b <= Ask && p.uncertain(); b++ {
-		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
+		if m := c.p.lists[b].findPossible(c, p); m.rule != nil {
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,
 				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", plain.Quote(p.Text), b, plain.Quote(m.rule.text)),

@@ -72,7 +72,7 @@ func (d *dice) request() Request {
 		r.Own = &Decision{Behavior: Behavior(d.roll(3)), Reason: "own", Next: "own"}
 	}
 	if d.coin() {
-		r.Hook = &Opinion{Behavior: Behavior(d.roll(3)), Reason: pick(d, "", "why"), By: pick(d, "", "h")}
+		r.Hook = &ExternalDecision{Behavior: Behavior(d.roll(3)), Reason: pick(d, "", "why"), By: pick(d, "", "h")}
 	}
 	if d.coin() {
 		r.Match = func(Behavior, string) bool { return d.coin() }

@@ -198,26 +198,26 @@ func (x *commandIndex) searchCaseless(m *match, text string) {
 	m.search(x.rest, covers)
 }
 
-// perhaps puts the first rule into m that may cover a part whose end is unknown.
-func (x *commandIndex) perhaps(m *match, p *Part) {
+// findPossible puts the first rule into m that may cover a part whose end is unknown.
+func (x *commandIndex) findPossible(m *match, p *Part) {
 	for i := range p.Forms {
 		if sure := p.Forms[i].KnownPrefix; sure != "" {
-			x.guess(m, sure, true, p.Caseless)
+			x.findPrefix(m, sure, true, p.Caseless)
 		}
 	}
 	if p.KnownPrefix == "" {
 		return
 	}
-	x.guess(m, p.KnownPrefix, false, p.Caseless)
+	x.findPrefix(m, p.KnownPrefix, false, p.Caseless)
 	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.KnownPrefix) && strings.HasSuffix(p.Text, p.Name) {
-		x.guess(m, p.KnownPrefix[cut:], false, p.Caseless)
+		x.findPrefix(m, p.KnownPrefix[cut:], false, p.Caseless)
 	}
 }
 
-// guess puts the first rule into m that may cover a text beginning with sure. If form
+// findPrefix puts the first rule into m that may cover a text beginning with sure. If form
 // is true, the text after sure does not begin with a flag, because forms leave flags
 // out.
-func (x *commandIndex) guess(m *match, sure string, form, caseless bool) {
+func (x *commandIndex) findPrefix(m *match, sure string, form, caseless bool) {
 	byWord, pattern := x.byWord, func(r *rule) *commandPattern { return r.command }
 	if caseless {
 		sure = strings.ToLower(sure)
