@@ -157,7 +157,7 @@ func TestUnanswered(t *testing.T) {
 					if !errors.As(err, &needed) {
 						return ""
 					}
-					kept = needed.Kept
+					kept = needed.State
 				}
 				r := b.request("Do", args)
 				r.Resumed, r.Ask = kept, func(context.Context, Question) (Reply, error) { return Reply{How: how}, nil }
@@ -207,7 +207,7 @@ func TestSentAgain(t *testing.T) {
 	if resp, err := b.Run(t.Context(), r); resp != nil || !errors.As(err, &needed) || needed.Size == 0 {
 		t.Fatalf("%+v, %v", resp, err)
 	}
-	kept = needed.Kept
+	kept = needed.State
 	again := func(args string) string {
 		r := b.request("Do", args)
 		r.Resumed = kept
