@@ -172,9 +172,9 @@ func (s *server) prompt(text string) string {
 	return text[:end] + cut
 }
 
-// keepSame returns now with each unchanged tool replaced by its object in
+// reuseUnchanged returns now with each unchanged tool replaced by its object in
 // before.
-func keepSame(before, now []own) []own {
+func reuseUnchanged(before, now []own) []own {
 	for i, t := range now {
 		j := slices.IndexFunc(before, func(old own) bool { return old.name == t.name })
 		// A tool that may be refused as changed must be judged by its exact

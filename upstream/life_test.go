@@ -131,7 +131,7 @@ func TestBackoff(t *testing.T) {
 			if works {
 				return nil
 			}
-			return &failure{why: "it cannot be started: no"}
+			return &failure{reason: "it cannot be started: no"}
 		}
 		m, b := beginFake(t, f, Config{})
 		call := func() string { return text2(m.find("x").call(t.Context(), testEnv(), "a", nil)) }
