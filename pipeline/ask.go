@@ -50,10 +50,10 @@ type Asker func(ctx context.Context, q Question) (Reply, error)
 type InputRequired struct {
 	Question any // in the form that the creator of the error uses
 
-	// Kept holds the decisions made for the call so far. The caller passes it
+	// State holds the decisions made for the call so far. The caller passes it
 	// as Request.Resumed when the call is sent again. It must not be modified.
-	Kept any
-	Size int // approximate size of Kept in memory, in bytes
+	State any
+	Size  int // approximate size of Kept in memory, in bytes
 }
 
 func (e *InputRequired) Error() string {
@@ -91,7 +91,7 @@ func (b *before) size() int {
 func (c *call) keep(err error) error {
 	var needed *InputRequired
 	if errors.As(err, &needed) && c.before != nil {
-		needed.Kept, needed.Size = c.before, c.before.size()
+		needed.State, needed.Size = c.before, c.before.size()
 	}
 	return err
 }

@@ -22,7 +22,7 @@ const (
 	deniedTime    = 10 * time.Second
 )
 
-// kept lists the paths that the sandbox must hide or protect from changes. The
+// restrictedPaths lists the paths that the sandbox must hide or protect from changes. The
 // sandbox knows no patterns. So kept lists the paths that rules name in full,
 // and the existing files that patterns cover, in the roots and in the folders
 // that patterns begin with. It does not search for files outside of the roots
@@ -35,8 +35,8 @@ const (
 //
 // kept fails if there are more than deniedEntries files or the search takes
 // longer than deniedTime.
-func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []tools.Grant) (out tools.Kept, err error) {
-	rules := p.Policy.Kept(dir, agreed)
+func (p *Pipeline) restrictedPaths(ctx context.Context, dir string, agreed bool, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
+	rules := p.Policy.HidingRules(dir, agreed)
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	out.Grants = grants
 	out.Unchanged = slices.DeleteFunc(p.protected(), func(path string) bool { return mayChange(grants, path) })
@@ -84,10 +84,10 @@ func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []t
 	for _, root := range slices.Concat(p.Roots.Paths(), rules.Below(policy.Read), rules.Below(policy.Edit)) {
 		err := filepath.WalkDir(root, look)
 		if ctx.Err() != nil {
-			return tools.Kept{}, context.Cause(ctx)
+			return tools.RestrictedPaths{}, context.Cause(ctx)
 		}
 		if err != nil {
-			return tools.Kept{}, &tools.Fault{
+			return tools.RestrictedPaths{}, &tools.Fault{
 				Fact: fmt.Sprintf("rules keep files from being read or changed, and the workspace has too many (over %d, or %s) to find those before a command runs", deniedEntries, deniedTime),
 				Next: "Ask the user to write the rules without wildcards, or start the server with a smaller root.",
 			}

@@ -87,7 +87,7 @@ func (c *rounds) send(t *testing.T, tool, args string) (text string, done bool) 
 		if resp != nil {
 			t.Errorf("a call that asks has the answer %+v", resp)
 		}
-		c.kept = needed.Kept
+		c.kept = needed.State
 		return "", false
 	case err != nil:
 		t.Fatal(err)

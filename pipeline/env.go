@@ -58,11 +58,11 @@ func (c *call) newEnv() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
-	kept := c.p.Policy.Kept(env.Session.Dir, false)
+	kept := c.p.Policy.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
-		Kept: func(ctx context.Context) (tools.Kept, error) {
-			return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
+		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
+			return c.p.restrictedPaths(ctx, env.Session.Dir, c.agreed, c.grants)
 		},
 		Outside: func() func() {
 			if c.p.Shared == nil {

@@ -59,7 +59,7 @@ func TestExplainStartsNothing(t *testing.T) {
 		t.Error("hooks were run")
 		return hook.Verdict{}
 	}
-	b.Classify = func(context.Context, classifier.Question) *policy.Opinion {
+	b.Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
 		t.Error("the classifier was asked")
 		return nil
 	}

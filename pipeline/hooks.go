@@ -31,7 +31,7 @@ func (c *call) consult(ctx context.Context) error {
 	v := c.before.verdict
 	c.hear(v)
 	if v.Decided {
-		c.opinion = &policy.Opinion{Behavior: v.Behavior, Reason: v.Reason, By: v.By, Next: v.Next}
+		c.opinion = &policy.ExternalDecision{Behavior: v.Behavior, Reason: v.Reason, By: v.By, Next: v.Next}
 	}
 	if v.UpdatedInput == nil {
 		return nil

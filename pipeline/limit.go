@@ -26,7 +26,7 @@ func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 	}
 	text = wrap(text)
 	path, err := p.Results.Save(v.Results, t.Name, text)
-	shown := tools.Text{Text: preview(text, limit, t.Keep, stored(path, err))}
+	shown := tools.Text{Text: preview(text, limit, t.Excerpt, stored(path, err))}
 	content := []tools.Content{shown}
 	for _, c := range resp.Content {
 		if _, isText := c.(tools.Text); !isText {
@@ -64,10 +64,10 @@ const noticeSize = 500
 // preview returns the ends of text that keep selects, with a note in the gap.
 // It cuts at line breaks unless lines are too long for that. limit is in
 // characters; where returns the text that names the line to continue from.
-func preview(text string, limit int, keep tools.Keep, where func(from int) string) string {
+func preview(text string, limit int, keep tools.Excerpt, where func(from int) string) string {
 	head, tail := shares(limit, keep)
 	first, last := cutHead(text, head), ""
-	if keep != tools.KeepHead {
+	if keep != tools.ExcerptHead {
 		last = cutTail(text[len(first):], tail)
 	}
 	gap := text[len(first) : len(text)-len(last)]
@@ -77,13 +77,13 @@ func preview(text string, limit int, keep tools.Keep, where func(from int) strin
 
 // shares divides limit into the characters shown of the beginning and of the
 // end.
-func shares(limit int, keep tools.Keep) (head, tail int) {
+func shares(limit int, keep tools.Excerpt) (head, tail int) {
 	room := max(limit-noticeSize, limit/2)
 	head = room
 	switch keep {
-	case tools.KeepTail:
+	case tools.ExcerptTail:
 		head = room / 5
-	case tools.KeepEnds:
+	case tools.ExcerptEnds:
 		head = room / 2
 	}
 	return head, room - head

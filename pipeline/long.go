@@ -17,7 +17,7 @@ const longBuffer = 64 << 10
 // stays in memory. Of a longer text, only the two ends do.
 type long struct {
 	limit  int // in characters
-	keep   tools.Keep
+	keep   tools.Excerpt
 	create func() (*results.File, error)
 
 	longState
@@ -49,7 +49,7 @@ func (t texts) Long() tools.Long {
 	if limit == tools.Unlimited {
 		limit = tools.DefaultResultSize
 	}
-	return &long{limit: limit, keep: t.c.tool.Keep, create: func() (*results.File, error) {
+	return &long{limit: limit, keep: t.c.tool.Excerpt, create: func() (*results.File, error) {
 		t.c.private.Store(true)
 		return t.c.p.Results.Create(t.dir, t.c.tool.Name)
 	}}
@@ -184,7 +184,7 @@ func (l *long) Discard() {
 func (l *long) excerpt(path string) string {
 	head, tail := shares(l.limit, l.keep)
 	first, last := cutHead(string(l.head), head), ""
-	if l.keep != tools.KeepHead {
+	if l.keep != tools.ExcerptHead {
 		last = cutTail(string(l.tail), tail)
 	}
 	e := excerpt{first: first, last: last, runes: l.runes, lines: l.breaks}

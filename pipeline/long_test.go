@@ -27,7 +27,7 @@ func TestLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := New(Config{Results: store})
 	for n := range 90 {
-		keep := []tools.Keep{tools.KeepHead, tools.KeepTail, tools.KeepEnds}[n%3]
+		keep := []tools.Excerpt{tools.ExcerptHead, tools.ExcerptTail, tools.ExcerptEnds}[n%3]
 		limit := 1000 + r.IntN(3000)
 		l := &long{limit: limit, keep: keep, create: func() (*results.File, error) { return store.Create(dir, "long") }}
 		var all strings.Builder
@@ -51,7 +51,7 @@ func TestLong(t *testing.T) {
 			l.Write([]byte(text))
 		}
 		resp := &tools.Response{Content: []tools.Content{tools.Text{Text: all.String()}}}
-		p.limit(&tools.Tool{Name: "want", MaxResultSize: limit, Keep: keep}, session.View{Results: dir}, resp)
+		p.limit(&tools.Tool{Name: "want", MaxResultSize: limit, Excerpt: keep}, session.View{Results: dir}, resp)
 		got, want := l.Text(), joinText(resp.Content)
 		file, wantFile := storedIn.FindStringSubmatch(got), storedIn.FindStringSubmatch(want)
 		if (file == nil) != (wantFile == nil) {

@@ -17,7 +17,7 @@ const maxGlob = 1000
 // replaces shell patterns by the files they match now.
 func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, error) {
 	to := &policy.Parts{
-		List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless,
+		List: from.List, Unresolved: from.Unresolved, Incomplete: from.Incomplete, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless,
 	}
 	for _, folders := range []struct {
 		from []string
@@ -31,7 +31,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			*folders.to = append(*folders.to, canonical)
 		}
 	}
-	seen, kept := map[tools.NamedPath]bool{}, c.p.Policy.Kept(c.Session.View().Dir, false)
+	seen, kept := map[tools.NamedPath]bool{}, c.p.Policy.HidingRules(c.Session.View().Dir, false)
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if named.Glob {

@@ -146,8 +146,8 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 // fault returns the refusal of a call that waits for an approval.
 func fault(f *tools.Fault, d policy.Decision) *refusal {
 	next := f.Next
-	if d.Instead != "" {
-		next = sentence(d.Instead) + " For this path: " + strings.ToLower(next[:1]) + next[1:]
+	if d.Alternative != "" {
+		next = sentence(d.Alternative) + " For this path: " + strings.ToLower(next[:1]) + next[1:]
 	}
 	return &refusal{stageRefused, d.Reason + "; " + f.Fact, next}
 }

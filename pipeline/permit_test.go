@@ -157,7 +157,7 @@ func TestUnanswered(t *testing.T) {
 					if !errors.As(err, &needed) {
 						return ""
 					}
-					kept = needed.Kept
+					kept = needed.State
 				}
 				r := b.request("Do", args)
 				r.Resumed, r.Ask = kept, func(context.Context, Question) (Reply, error) { return Reply{How: how}, nil }
@@ -207,7 +207,7 @@ func TestSentAgain(t *testing.T) {
 	if resp, err := b.Run(t.Context(), r); resp != nil || !errors.As(err, &needed) || needed.Size == 0 {
 		t.Fatalf("%+v, %v", resp, err)
 	}
-	kept = needed.Kept
+	kept = needed.State
 	again := func(args string) string {
 		r := b.request("Do", args)
 		r.Resumed = kept
@@ -268,21 +268,21 @@ func TestAskHoldsNobodyElse(t *testing.T) {
 // decides.
 func TestClassifier(t *testing.T) {
 	for name, tc := range map[string]struct {
-		opinion *policy.Opinion
+		opinion *policy.ExternalDecision
 		args    string
 		asked   bool
 		want    string
 	}{
-		"allow":      {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","arg":"done","path":"/outside"}`, true, "done"},
-		"deny":       {&policy.Opinion{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or ask the user to allow it by a rule."},
-		"ask":        {&policy.Opinion{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier says ask: not sure), and nobody can be asked here. "},
+		"allow":      {&policy.ExternalDecision{Behavior: policy.Allow}, `{"do":"x","arg":"done","path":"/outside"}`, true, "done"},
+		"deny":       {&policy.ExternalDecision{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or ask the user to allow it by a rule."},
+		"ask":        {&policy.ExternalDecision{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier says ask: not sure), and nobody can be asked here. "},
 		"no opinion": {nil, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT), and nobody can be asked here. "},
-		"a rule":     {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","path":"ask.txt"}`, false, "failed: "},
-		"allowed":    {&policy.Opinion{Behavior: policy.Deny}, `{"do":"x","arg":"done"}`, false, "done"},
+		"a rule":     {&policy.ExternalDecision{Behavior: policy.Allow}, `{"do":"x","path":"ask.txt"}`, false, "failed: "},
+		"allowed":    {&policy.ExternalDecision{Behavior: policy.Deny}, `{"do":"x","arg":"done"}`, false, "done"},
 	} {
 		b := newBench(t, asks)
 		asked := false
-		b.Classify = func(_ context.Context, q classifier.Question) *policy.Opinion {
+		b.Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
 			asked = true
 			if q.Tool != "Do" || q.Mode != "default" || q.Dir != b.root {
 				t.Errorf("%s: %+v", name, q)
@@ -302,9 +302,9 @@ func TestManual(t *testing.T) {
 	b := newBench(t, asks)
 	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})
 	b.approvals(t)
-	b.Classify = func(context.Context, classifier.Question) *policy.Opinion {
+	b.Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
 		t.Error("a classifier is asked")
-		return &policy.Opinion{Behavior: policy.Allow}
+		return &policy.ExternalDecision{Behavior: policy.Allow}
 	}
 	asked := 0
 	always := func(_ context.Context, q Question) (Reply, error) {
@@ -366,7 +366,7 @@ func TestPendingInstead(t *testing.T) {
 		"":                                "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
 		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
 	} {
-		d.Instead = instead
+		d.Alternative = instead
 		if got := fault(approval.PendingText(7), d).Error(); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

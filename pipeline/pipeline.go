@@ -113,7 +113,7 @@ type Config struct {
 
 	// Classify judges a call that nothing else decides. It returns nil if it
 	// has no opinion. It may be nil.
-	Classify func(context.Context, classifier.Question) *policy.Opinion
+	Classify func(context.Context, classifier.Question) *policy.ExternalDecision
 
 	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)

@@ -137,8 +137,8 @@ func newBench(t *testing.T, text string) *bench {
 	safe := func(d *tools.Def[doIn, doIn, doOut]) {
 		d.IsReadOnly, d.IsConcurrencySafe = tools.Always[doIn](), tools.Always[doIn]()
 	}
-	short := func(keep tools.Keep) func(d *tools.Def[doIn, doIn, doOut]) {
-		return func(d *tools.Def[doIn, doIn, doOut]) { d.MaxResultSize, d.Keep = 1000, keep }
+	short := func(keep tools.Excerpt) func(d *tools.Def[doIn, doIn, doOut]) {
+		return func(d *tools.Def[doIn, doIn, doOut]) { d.MaxResultSize, d.Excerpt = 1000, keep }
 	}
 	registry, err := tools.NewRegistry([]*tools.Tool{
 		doer("Do", nil), doer("Look", func(d *tools.Def[doIn, doIn, doOut]) { safe(d); d.Aliases = []string{"Former"} }),
@@ -160,7 +160,7 @@ func newBench(t *testing.T, text string) *bench {
 				return &tools.Parts{Unnamed: in.Path, List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
 			}
 		}),
-		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
+		doer("Head", short(tools.ExcerptHead)), doer("Tail", short(tools.ExcerptTail)), doer("Ends", short(tools.ExcerptEnds)),
 		read.New(read.Options{}),
 	}, tools.Gates{Denied: func(t *tools.Tool) (string, bool) { return "it is gone", t.Name == "Gone" }})
 	if err != nil {

@@ -124,7 +124,7 @@ func TestClassifierSeesPreview(t *testing.T) {
 		}
 		b.Registry = registry
 		got := ""
-		b.Classify = func(_ context.Context, q classifier.Question) *policy.Opinion {
+		b.Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
 			got = q.Input
 			return nil
 		}

@@ -90,10 +90,10 @@ type call struct {
 	tool     *tools.Tool
 	lost     error // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
 	parsed   *tools.Call
-	env      *tools.Env      // with the session's state at the call's turn
-	prepared *tools.Prepared // the input as it runs
-	before   *before         // decisions made before the call runs; nil: the hooks have not run
-	opinion  *policy.Opinion // of the hooks; nil: none
+	env      *tools.Env               // with the session's state at the call's turn
+	prepared *tools.Prepared          // the input as it runs
+	before   *before                  // decisions made before the call runs; nil: the hooks have not run
+	opinion  *policy.ExternalDecision // of the hooks; nil: none
 	decision policy.Decision
 	safe     bool // decided to be concurrency-safe
 	agreed   bool // the user or a hook has approved the call

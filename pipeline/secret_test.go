@@ -18,7 +18,7 @@ type keys struct{}
 
 func (keys) Secret(path string) (policy.Secret, bool) {
 	above, _, found := strings.Cut(path, "/.ssh")
-	return policy.Secret{Path: above + "/.ssh", Why: "private keys", Known: true}, found
+	return policy.Secret{Path: above + "/.ssh", Reason: "private keys", Known: true}, found
 }
 
 func (keys) Below(string) bool { return true }
@@ -52,7 +52,7 @@ func TestGrantedIsNoSecret(t *testing.T) {
 type later struct{ set *atomic.Bool }
 
 func (l later) Secret(path string) (policy.Secret, bool) {
-	return policy.Secret{Path: path, Why: "a token", Known: true}, l.set.Load()
+	return policy.Secret{Path: path, Reason: "a token", Known: true}, l.set.Load()
 }
 
 func (l later) Below(string) bool { return true }

@@ -88,13 +88,13 @@ func newCrowd(t *testing.T, config concurrency.Config) *crowd {
 	}
 	registry, err := tools.NewRegistry([]*tools.Tool{
 		doer("Find", work(nil)),
-		doer("Mine", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Shared = tools.Fact[doIn]{} })),
+		doer("Mine", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Shared = tools.Annotation[doIn]{} })),
 		doer("Finish", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Interrupt = tools.Finish })),
 		doer("Command", work(func(d *tools.Def[doIn, doIn, doOut]) {
-			d.Cascades, d.Shared, d.IsConcurrencySafe = true, tools.Fact[doIn]{}, tools.Fact[doIn]{}
+			d.Cascades, d.Shared, d.IsConcurrencySafe = true, tools.Annotation[doIn]{}, tools.Annotation[doIn]{}
 		})),
-		doer("Look", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Cascades, d.Shared = true, tools.Fact[doIn]{} })),
-		doer("Change", work(func(d *tools.Def[doIn, doIn, doOut]) { d.IsConcurrencySafe = tools.Fact[doIn]{} })),
+		doer("Look", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Cascades, d.Shared = true, tools.Annotation[doIn]{} })),
+		doer("Change", work(func(d *tools.Def[doIn, doIn, doOut]) { d.IsConcurrencySafe = tools.Annotation[doIn]{} })),
 	}, tools.Gates{})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func (c *call) pathConcern() *Decision {
 	if _, kernel := c.inKernel(); !kernel && !c.confined() {
 		d := c.outside()
 		if d.Secret = isSecret; isSecret {
-			d.Reason += " and may hold credentials (" + secret.Why + ")"
+			d.Reason += " and may hold credentials (" + secret.Reason + ")"
 		}
 		return &d
 	}
@@ -90,7 +90,7 @@ func (c *call) unresolvedParts() *Decision {
 		why = ""
 	}
 	if why == "" && ruled {
-		why = parts.Doubtful
+		why = parts.Incomplete
 	}
 	if why != "" {
 		return &Decision{
@@ -110,7 +110,7 @@ func (c *call) unresolvedParts() *Decision {
 
 // unknownPart is the half of unknownParts for one known part.
 func (c *call) unknownPart(p *Part) *Decision {
-	if p.Blind && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
+	if p.UnknownWrites && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault,
 			Reason: "which files " + plain.Quote(p.Text) + " changes is only known when it runs, and there are rules on changing some",
@@ -118,7 +118,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 		}
 	}
 	for b := Deny; b <= Ask && p.uncertain(); b++ {
-		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
+		if m := c.p.lists[b].findPossible(c, p); m.rule != nil {
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,
 				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", plain.Quote(p.Text), b, plain.Quote(m.rule.text)),

@@ -266,16 +266,16 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 	l := &p.lists[Deny]
 	var m match
 	for _, n := range slices.Concat([]string{name}, aliases) {
-		m.keep(l.whole[n], "")
+		m.replaceIfEarlier(l.whole[n], "")
 		if a, ok := familyOf[n]; ok {
-			m.keep(l.whole[a.String()], "")
+			m.replaceIfEarlier(l.whole[a.String()], "")
 		}
 		if isCommandTool(n) || isOtherShell(n) {
-			m.keep(l.whole[commandTools[0]], "")
+			m.replaceIfEarlier(l.whole[commandTools[0]], "")
 		}
 		for _, r := range l.servers {
 			if r.broken == nil && r.names(n) {
-				m.keep(r, "")
+				m.replaceIfEarlier(r, "")
 			}
 		}
 	}

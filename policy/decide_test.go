@@ -140,7 +140,7 @@ func (r row) check(t *testing.T, got Decision) {
 		source = "/cfg/settings.json:1"
 	}
 	want := fmt.Sprintf("%s %s %q %s", behavior, layer, r.rule, source)
-	if have := fmt.Sprintf("%s %s %q %s", got.Behavior, got.Layer, got.Rule, got.Where()); have != want {
+	if have := fmt.Sprintf("%s %s %q %s", got.Behavior, got.Layer, got.Rule, got.Location()); have != want {
 		t.Errorf("decisions.txt:%d: %s\nwant %s\nhave %s (%s)", r.line, r.call, want, have, got.Reason)
 	}
 	if got.Reason == "" || (got.Next == "") != (got.Behavior == Allow) {

@@ -9,21 +9,21 @@ import (
 // Files that other packages must hide from commands. This package cannot do it alone,
 // since a command may open files that it does not name.
 
-// Kept selects the path rules that hide files from a command: the deny rules and,
+// HidingRules selects the path rules that hide files from a command: the deny rules and,
 // unless the user has approved the command, the ask rules. The zero value must not be
 // used: its methods need a Policy.
-type Kept struct {
+type HidingRules struct {
 	p      *Policy
 	dir    string // the session's working directory
 	agreed bool
 }
 
-// Kept returns the rules that hide files from a command with working directory dir.
+// HidingRules returns the rules that hide files from a command with working directory dir.
 // agreed reports whether the user has approved the command.
-func (p *Policy) Kept(dir string, agreed bool) Kept { return Kept{p, dir, agreed} }
+func (p *Policy) HidingRules(dir string, agreed bool) HidingRules { return HidingRules{p, dir, agreed} }
 
 // each calls f with each Read(p) rule, or Edit(p) rule, as a selects.
-func (k Kept) each(a Access, f func(*rule)) {
+func (k HidingRules) each(a Access, f func(*rule)) {
 	lists := []*list{&k.p.lists[Deny], &k.p.lists[Ask]}
 	if k.agreed {
 		lists = lists[:1]
@@ -34,26 +34,26 @@ func (k Kept) each(a Access, f func(*rule)) {
 }
 
 // Any reports whether any rule hides files from the access.
-func (k Kept) Any(a Access) (any bool) {
+func (k HidingRules) Any(a Access) (any bool) {
 	k.each(a, func(*rule) { any = true })
 	return any
 }
 
 // InRoots returns the text of the first rule that may hide a file in the roots from
 // the access, or "" if there is none. The answer is the same for every call.
-func (k Kept) InRoots(a Access) string {
+func (k HidingRules) InRoots(a Access) string {
 	first := ""
 	order := -1
 	k.each(a, func(r *rule) {
-		if k.reachesRoot(r) && (order < 0 || r.order < order) {
+		if k.mayCoverRoot(r) && (order < 0 || r.order < order) {
 			first, order = r.text, r.order
 		}
 	})
 	return first
 }
 
-// reachesRoot reports whether a rule may cover a file in a root.
-func (k Kept) reachesRoot(r *rule) bool {
+// mayCoverRoot reports whether a rule may cover a file in a root.
+func (k HidingRules) mayCoverRoot(r *rule) bool {
 	if r.path == nil {
 		return true
 	}
@@ -75,7 +75,7 @@ func (k Kept) reachesRoot(r *rule) bool {
 }
 
 // Covers reports whether a rule hides the canonical path from the access.
-func (k Kept) Covers(a Access, path string) bool {
+func (k HidingRules) Covers(a Access, path string) bool {
 	var c call
 	c.prepare(k.p, &Request{Tool: a.String(), Dir: k.dir, Target: &Target{Literal: path, Canonical: path, Access: a}})
 	var m match
@@ -88,7 +88,7 @@ func (k Kept) Covers(a Access, path string) bool {
 
 // Named returns the paths that rules name in full, without wildcards, inside and
 // outside of the roots. They need not exist.
-func (k Kept) Named(a Access) (out []string) {
+func (k HidingRules) Named(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if path, ok := r.path.literal(); ok {
 			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
@@ -102,7 +102,7 @@ func (k Kept) Named(a Access) (out []string) {
 // Below returns the folders that contain the patterns of rules with wildcards: ~/priv
 // for ~/priv/*.key. A pattern with a wildcard directly below its anchor has no such
 // folder and is left out.
-func (k Kept) Below(a Access) (out []string) {
+func (k HidingRules) Below(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if _, ok := r.path.literal(); ok || r.path.floating {
 			return

@@ -10,10 +10,10 @@ func TestKeptInRoots(t *testing.T) {
 	} {
 		for _, list := range []string{"deny", "ask"} {
 			p := New(Config{Rules: fileRules("/cfg/settings.json", "/ws", entry{list, rule}), Roots: []string{"/ws", "/home/u/ws2"}, Home: "/home/u"})
-			if got := p.Kept("/ws", false).InRoots(Read); got != "" != want || want && got != rule {
+			if got := p.HidingRules("/ws", false).InRoots(Read); got != "" != want || want && got != rule {
 				t.Errorf("%s %s: %q", list, rule, got)
 			}
-			if got := p.Kept("/ws", true).InRoots(Read); list == "ask" && got != "" {
+			if got := p.HidingRules("/ws", true).InRoots(Read); list == "ask" && got != "" {
 				t.Errorf("agreed, %s: %q", rule, got)
 			}
 		}

@@ -125,7 +125,7 @@ func (c *call) outside() Decision {
 		next += ", or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
 	d := c.denied(reason, next)
-	d.Instead = instead
+	d.Alternative = instead
 	return d
 }
 

@@ -30,7 +30,7 @@ func (r Rules) Faults(tools []string) []string {
 // returns "" if there is nothing wrong.
 func (r *rule) fault(b Behavior, known []string) string {
 	if r.broken != nil && r.tool == "" {
-		if near := r.meantTool(known); near != "" {
+		if near := r.intendedTool(known); near != "" {
 			return fmt.Sprintf("%s: the %s rule %s is malformed; did you mean %s(PATTERN)?", r.Origin, b, plain.Key(r.text), near)
 		}
 		return ""
@@ -45,9 +45,9 @@ func (r *rule) fault(b Behavior, known []string) string {
 	return fmt.Sprintf("%s: the %s rule names %s, which is not a tool here; did you mean %s?", r.Origin, b, plain.Key(r.tool), near)
 }
 
-// meantTool returns the tool meant by a rule from which no tool name could be read,
+// intendedTool returns the tool meant by a rule from which no tool name could be read,
 // such as "Bash (x)" or "Bash: x". It returns "" if there is none.
-func (r *rule) meantTool(known []string) string {
+func (r *rule) intendedTool(known []string) string {
 	if len(known) == 0 {
 		return ""
 	}

@@ -6,8 +6,8 @@ type match struct {
 	path string // the path that the rule covers; "" if it covers the call in another way
 }
 
-// keep replaces the match if r is earlier in the settings than the present rule.
-func (m *match) keep(r *rule, path string) {
+// replaceIfEarlier replaces the match if r is earlier in the settings than the present rule.
+func (m *match) replaceIfEarlier(r *rule, path string) {
 	if r != nil && m.earlier(r) {
 		m.rule, m.path = r, path
 	}
@@ -42,13 +42,13 @@ func (l *list) onParts(c *call, m *match) {
 	}
 }
 
-// perhaps returns the first deny or ask rule that may cover a part that is not wholly
+// findPossible returns the first deny or ask rule that may cover a part that is not wholly
 // known.
-func (l *list) perhaps(c *call, p *Part) (m match) {
-	l.commands.perhaps(&m, p)
+func (l *list) findPossible(c *call, p *Part) (m match) {
+	l.commands.findPossible(&m, p)
 	c.each(func(name string) bool {
 		if x := l.others[name]; x != nil {
-			x.perhaps(&m, p)
+			x.findPossible(&m, p)
 		}
 		return false
 	})
@@ -150,23 +150,23 @@ func (l *list) concerned(a Access) []Access {
 // onTools looks for rules that need only the name of the tool.
 func (l *list) onTools(c *call, m *match) {
 	c.each(func(name string) bool {
-		m.keep(l.whole[name], "")
-		m.keep(l.broken[name], "")
+		m.replaceIfEarlier(l.whole[name], "")
+		m.replaceIfEarlier(l.broken[name], "")
 		for _, r := range l.servers {
 			if r.names(name) {
-				m.keep(r, "")
+				m.replaceIfEarlier(r, "")
 			}
 		}
 		return false
 	})
 	if c.each(isCommandTool) || l.behavior != Allow && c.each(isOtherShell) {
-		m.keep(l.whole[commandTools[0]], "")
-		m.keep(l.broken[commandTools[0]], "")
+		m.replaceIfEarlier(l.whole[commandTools[0]], "")
+		m.replaceIfEarlier(l.broken[commandTools[0]], "")
 	}
 	for _, a := range [...]Access{Read, Edit} {
 		if c.belongs(a) {
-			m.keep(l.whole[a.String()], "")
-			m.keep(l.broken[a.String()], "")
+			m.replaceIfEarlier(l.whole[a.String()], "")
+			m.replaceIfEarlier(l.broken[a.String()], "")
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (d *dice) parts() *Parts {
 		text := pick(d, "a", "a b", "a b c", "x y b", "/bin/a b", "", " ", "a $X")
 		name := text[strings.LastIndexByte(text, '/')+1:]
 		p.List = append(p.List, Part{
-			Text: text, Name: pick(d, name, name, "", "zz"), Allowable: d.coin(), Inner: d.coin(), ReadOnly: d.coin(), Blind: d.coin(),
-			Sure: pick(d, "", "", "a ", "/bin/a", text), Risk: pick(d, "", "", "it destroys"),
+			Text: text, Name: pick(d, name, name, "", "zz"), Allowable: d.coin(), Inner: d.coin(), ReadOnly: d.coin(), UnknownWrites: d.coin(),
+			KnownPrefix: pick(d, "", "", "a ", "/bin/a", text), Risk: pick(d, "", "", "it destroys"),
 		})
 	}
 	for range d.roll(4) {
@@ -72,7 +72,7 @@ func (d *dice) request() Request {
 		r.Own = &Decision{Behavior: Behavior(d.roll(3)), Reason: "own", Next: "own"}
 	}
 	if d.coin() {
-		r.Hook = &Opinion{Behavior: Behavior(d.roll(3)), Reason: pick(d, "", "why"), By: pick(d, "", "h")}
+		r.Hook = &ExternalDecision{Behavior: Behavior(d.roll(3)), Reason: pick(d, "", "why"), By: pick(d, "", "h")}
 	}
 	if d.coin() {
 		r.Match = func(Behavior, string) bool { return d.coin() }

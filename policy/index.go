@@ -61,7 +61,7 @@ func (m *match) search(rules []*rule, covers func(*rule) (path string, ok bool))
 			return
 		}
 		if path, ok := covers(r); ok {
-			m.keep(r, path)
+			m.replaceIfEarlier(r, path)
 			return
 		}
 	}

@@ -18,7 +18,7 @@ const (
 // Classified returns the decision on a call after the classifier gave opinion o, which
 // may be nil. It returns d unchanged unless d is Open. An ask opinion does not turn a
 // deny into an ask.
-func (d Decision) Classified(o *Opinion) Decision {
+func (d Decision) Classified(o *ExternalDecision) Decision {
 	if o == nil || !d.Open || d.Behavior == Deny && o.Behavior == Ask {
 		return d
 	}

@@ -74,7 +74,7 @@ func TestOwnRule(t *testing.T) {
 		cfg := world(ruleset(entry{"allow", "ReadMcpResource"}))
 		cfg.Mode = mode
 		got := New(cfg).Decide(Request{
-			Tool: "ReadMcpResource", Dir: "/ws", ReadOnly: true, Always: true, Hook: &Opinion{Behavior: Allow},
+			Tool: "ReadMcpResource", Dir: "/ws", ReadOnly: true, Always: true, Hook: &ExternalDecision{Behavior: Allow},
 			Own: &Decision{Behavior: Ask, Layer: LayerRule, Reason: "the ask rule mcp__srv"},
 		})
 		if got.Behavior != Ask || got.Layer != LayerRule || got.Open {

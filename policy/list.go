@@ -23,10 +23,10 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 	var paths [2][]*rule
 	for i := range rules {
 		r := rules[i] // a copy, because other Policies may use the Settings
-		if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
+		if r.broken == nil && r.onFiles() && !p.hasAnchor(r.path.anchor) {
 			r.broken = errNoAnchor
 		}
-		if r.broken != nil && !l.mend(&r) {
+		if r.broken != nil && !l.widen(&r) {
 			continue
 		}
 		l.add(&r)
@@ -56,9 +56,9 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 	return l
 }
 
-// mend makes a malformed rule cover everything it could have meant. It reports whether
+// widen makes a malformed rule cover everything it could have meant. It reports whether
 // the rule covers anything.
-func (l *list) mend(r *rule) bool {
+func (l *list) widen(r *rule) bool {
 	r.path = everything
 	return l.behavior != Allow && (r.tool != "" || r.prefix)
 }

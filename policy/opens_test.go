@@ -19,7 +19,7 @@ func TestOpens(t *testing.T) {
 		{name: "rules on the paths", rules: []entry{{"allow", "Edit(//etc/b)"}, {"allow", "Edit(//ws/.git/**)"}}, want: "allow: /etc/b /ws/.git/config"},
 		{name: "a rule on one path", rules: []entry{{"allow", "Edit(//etc/b)"}}, want: "ask: /etc/b /ws/.git/config"},
 		{name: "for always", edit: func(r *Request) { r.Always = true }, want: "allow: /etc/b /ws/.git/config"},
-		{name: "a hook", edit: func(r *Request) { r.Hook = &Opinion{Behavior: Allow} }, want: "allow: /etc/b /ws/.git/config"},
+		{name: "a hook", edit: func(r *Request) { r.Hook = &ExternalDecision{Behavior: Allow} }, want: "allow: /etc/b /ws/.git/config"},
 		{name: "denied", rules: []entry{{"deny", "Bash"}}, want: "deny:"},
 		{name: "what would be asked about", mode: ModeDontAsk, want: "deny: /etc/b /ws/.git/config"},
 		{name: "harmless", edit: func(r *Request) { r.Parts.Harmless = true; r.ReadOnly = true }, want: "allow:"},

@@ -33,12 +33,12 @@ var voices = []voice{
 	{"closed folder", "target", func(s *speech) { s.target("/state/k", Read) }, "deny path"},
 	{"the tool's no", "own", func(s *speech) { s.r.Own = &Decision{Reason: "no", Next: "yes"} }, "deny tool"},
 	{"declined", "", func(s *speech) { s.r.Declined = true }, "deny approval"},
-	{"hook deny", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny} }, "deny hook"},
+	{"hook deny", "hook", func(s *speech) { s.r.Hook = &ExternalDecision{Behavior: Deny} }, "deny hook"},
 	{"plan", "mode", func(s *speech) { s.mode = ModePlan }, "deny mode"},
 	{"ask rule", "", func(s *speech) { s.rules = append(s.rules, entry{"ask", "Bash(x)"}) }, "ask rule"},
-	{"hook ask", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "ask hook"},
+	{"hook ask", "hook", func(s *speech) { s.r.Hook = &ExternalDecision{Behavior: Ask} }, "ask hook"},
 	{"unknown part", "", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "ask default"},
-	{"hook allow", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Allow} }, "allow hook"},
+	{"hook allow", "hook", func(s *speech) { s.r.Hook = &ExternalDecision{Behavior: Allow} }, "allow hook"},
 	{"allow rule", "", func(s *speech) { s.rules = append(s.rules, entry{"allow", "Bash"}) }, "allow rule"},
 	{"always", "", func(s *speech) { s.r.Always = true }, "allow approval"},
 	{"acceptEdits", "mode", func(s *speech) {
@@ -137,9 +137,9 @@ func TestModes(t *testing.T) {
 func TestUnknownParts(t *testing.T) {
 	unresolved := func(p *Parts) { p.Unresolved = "it cannot be parsed" }
 	harmless := func(p *Parts) { p.Unresolved, p.Harmless = "it cannot be parsed", true }
-	sure := func(p *Parts) { p.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "} }
-	path := func(p *Parts) { p.List[0] = Part{Text: "/bin/git $X", Name: "git $X", Sure: "/bin/git "} }
-	blind := func(p *Parts) { p.List[0].Blind = true }
+	sure := func(p *Parts) { p.List[0] = Part{Text: "git $X", Name: "git $X", KnownPrefix: "git "} }
+	path := func(p *Parts) { p.List[0] = Part{Text: "/bin/git $X", Name: "git $X", KnownPrefix: "/bin/git "} }
+	blind := func(p *Parts) { p.List[0].UnknownWrites = true }
 	for _, c := range []struct {
 		name  string
 		parts func(*Parts)
@@ -177,7 +177,7 @@ func TestUnknownParts(t *testing.T) {
 				s.rules = append(s.rules, c.rule)
 			}
 			s.r.Aliases = []string{"Shell", "BashReadOnly"}
-			s.r.Hook, s.r.Always = &Opinion{Behavior: Allow}, true
+			s.r.Hook, s.r.Always = &ExternalDecision{Behavior: Allow}, true
 			c.parts(s.r.Parts)
 			d := s.decide(t)
 			want := Allow
@@ -208,17 +208,17 @@ func TestClassified(t *testing.T) {
 	open := newSpeech(voices[13]).decide(t)
 	for _, c := range []struct {
 		d    Decision
-		o    *Opinion
+		o    *ExternalDecision
 		want string
 	}{
 		{open, nil, "ask default"},
-		{open, &Opinion{Behavior: Allow}, "allow classifier"},
-		{open, &Opinion{Behavior: Deny, Reason: "bad"}, "deny classifier"},
-		{open, &Opinion{Behavior: Ask}, "ask classifier"},
-		{newSpeech(voices[6]).decide(t), &Opinion{Behavior: Allow}, "ask rule"},
-		{newSpeech(voices[8]).decide(t), &Opinion{Behavior: Allow}, "ask default"},
-		{newSpeech(voices[0]).decide(t), &Opinion{Behavior: Allow}, "deny rule"},
-		{newSpeech(voices[10]).decide(t), &Opinion{Behavior: Deny}, "allow rule"},
+		{open, &ExternalDecision{Behavior: Allow}, "allow classifier"},
+		{open, &ExternalDecision{Behavior: Deny, Reason: "bad"}, "deny classifier"},
+		{open, &ExternalDecision{Behavior: Ask}, "ask classifier"},
+		{newSpeech(voices[6]).decide(t), &ExternalDecision{Behavior: Allow}, "ask rule"},
+		{newSpeech(voices[8]).decide(t), &ExternalDecision{Behavior: Allow}, "ask default"},
+		{newSpeech(voices[0]).decide(t), &ExternalDecision{Behavior: Allow}, "deny rule"},
+		{newSpeech(voices[10]).decide(t), &ExternalDecision{Behavior: Deny}, "allow rule"},
 	} {
 		d := c.d.Classified(c.o)
 		if have := fmt.Sprintf("%s %s", d.Behavior, d.Layer); have != c.want || d.Reason == "" || (d.Next == "") != (d.Behavior == Allow) {

@@ -24,9 +24,9 @@ func (o Origin) String() string {
 	return plain.Quote(o.Source) + ":" + strconv.Itoa(o.Line)
 }
 
-// Where returns the place of the deciding rule as FILE:LINE, safe to show. It returns
+// Location returns the place of the deciding rule as FILE:LINE, safe to show. It returns
 // "" if no rule of a file decided.
-func (d Decision) Where() string {
+func (d Decision) Location() string {
 	if d.Source == "" {
 		return ""
 	}

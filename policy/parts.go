@@ -14,10 +14,10 @@ type Parts struct {
 	// or is made in the mode bypassPermissions, is exempt if there are no deny or ask rules
 	// on commands.
 	Unresolved string
-	// Doubtful is the reason why List may lack commands that programs run because of data
+	// Incomplete is the reason why List may lack commands that programs run because of data
 	// only known at run time; "" if it lacks none. The user is asked about such a call if
 	// there are deny or ask rules on commands.
-	Doubtful string
+	Incomplete string
 	// Unnamed is the reason why Targets may lack files that the text names, if no sandbox
 	// hides other files from the command; "" if it lacks none. The user is asked about such a
 	// call if there are deny or ask rules on paths.
@@ -49,11 +49,11 @@ type Part struct {
 	Allowable bool
 	Inner     bool // whether an earlier part runs it; a rule that allows that part allows both
 	ReadOnly  bool // whether it only reads
-	// Sure is the certain beginning of Text if its rest is only known at run time; "" if Text
+	// KnownPrefix is the certain beginning of Text if its rest is only known at run time; "" if Text
 	// is complete. The beginning of Name is as certain.
-	Sure string
-	// Blind reports whether the part changes files that are only known at run time.
-	Blind bool
+	KnownPrefix string
+	// UnknownWrites reports whether the part changes files that are only known at run time.
+	UnknownWrites bool
 	// Caseless reports whether the shell ignores case. Deny and ask rules then ignore it too.
 	// Allow rules do not.
 	Caseless bool
@@ -64,13 +64,13 @@ type Part struct {
 
 // Form is another spelling of a Part.
 type Form struct {
-	Text string
-	Sure string // see Part.Sure
+	Text        string
+	KnownPrefix string // see Part.Sure
 }
 
 // uncertain reports whether the end of any spelling is only known at run time.
 func (p *Part) uncertain() bool {
-	return p.Sure != "" || slices.ContainsFunc(p.Forms, func(f Form) bool { return f.Sure != "" })
+	return p.KnownPrefix != "" || slices.ContainsFunc(p.Forms, func(f Form) bool { return f.KnownPrefix != "" })
 }
 
 // commandTools lists the tools that run shell commands. A rule on the first covers all
@@ -198,26 +198,26 @@ func (x *commandIndex) searchCaseless(m *match, text string) {
 	m.search(x.rest, covers)
 }
 
-// perhaps puts the first rule into m that may cover a part whose end is unknown.
-func (x *commandIndex) perhaps(m *match, p *Part) {
+// findPossible puts the first rule into m that may cover a part whose end is unknown.
+func (x *commandIndex) findPossible(m *match, p *Part) {
 	for i := range p.Forms {
-		if sure := p.Forms[i].Sure; sure != "" {
-			x.guess(m, sure, true, p.Caseless)
+		if sure := p.Forms[i].KnownPrefix; sure != "" {
+			x.findPrefix(m, sure, true, p.Caseless)
 		}
 	}
-	if p.Sure == "" {
+	if p.KnownPrefix == "" {
 		return
 	}
-	x.guess(m, p.Sure, false, p.Caseless)
-	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.Sure) && strings.HasSuffix(p.Text, p.Name) {
-		x.guess(m, p.Sure[cut:], false, p.Caseless)
+	x.findPrefix(m, p.KnownPrefix, false, p.Caseless)
+	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.KnownPrefix) && strings.HasSuffix(p.Text, p.Name) {
+		x.findPrefix(m, p.KnownPrefix[cut:], false, p.Caseless)
 	}
 }
 
-// guess puts the first rule into m that may cover a text beginning with sure. If form
+// findPrefix puts the first rule into m that may cover a text beginning with sure. If form
 // is true, the text after sure does not begin with a flag, because forms leave flags
 // out.
-func (x *commandIndex) guess(m *match, sure string, form, caseless bool) {
+func (x *commandIndex) findPrefix(m *match, sure string, form, caseless bool) {
 	byWord, pattern := x.byWord, func(r *rule) *commandPattern { return r.command }
 	if caseless {
 		sure = strings.ToLower(sure)

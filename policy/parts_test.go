@@ -86,7 +86,7 @@ func TestCaselessSearch(t *testing.T) {
 		t.Errorf("%s covers git pull", m.rule.text)
 	}
 	m = match{}
-	index("Git Push *").perhaps(&m, &Part{Text: "git X", Name: "git X", Sure: "GIT ", Caseless: true})
+	index("Git Push *").findPossible(&m, &Part{Text: "git X", Name: "git X", KnownPrefix: "GIT ", Caseless: true})
 	if m.rule == nil {
 		t.Error("Git Push * may not cover what begins with GIT")
 	}

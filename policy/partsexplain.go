@@ -13,9 +13,9 @@ type PartDecision struct {
 	Reason       string // one fact, safe to show
 }
 
-// Where returns the place of the deciding rule as FILE:LINE, safe to show. It returns
+// Location returns the place of the deciding rule as FILE:LINE, safe to show. It returns
 // "" if no rule of a file decided.
-func (d PartDecision) Where() string { return Decision{Source: d.Source, Line: d.Line}.Where() }
+func (d PartDecision) Location() string { return Decision{Source: d.Source, Line: d.Line}.Location() }
 
 // ExplainParts returns the decision on each part of a call, considered alone, in the
 // order of Request.Parts. It returns nil for a call without parts. It explains the

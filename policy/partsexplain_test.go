@@ -24,8 +24,8 @@ func marked(texts ...string) *Parts {
 		if strings.Contains(marks, "!") {
 			p.Risk = "it destroys"
 		}
-		if p.Blind = strings.Contains(marks, "b"); strings.Contains(marks, "s") {
-			p.Sure = text
+		if p.UnknownWrites = strings.Contains(marks, "b"); strings.Contains(marks, "s") {
+			p.KnownPrefix = text
 		}
 		parts.List = append(parts.List, p)
 	}
@@ -116,7 +116,7 @@ func TestExplainParts(t *testing.T) {
 		for _, d := range New(cfg).ExplainParts(Request{Tool: "Bash", Aliases: former["Bash"], Dir: "/ws", Parts: c.parts, ReadOnly: c.readOnly}) {
 			rule := ""
 			if d.Rule != "" {
-				rule = " " + d.Rule + " " + d.Where()
+				rule = " " + d.Rule + " " + d.Location()
 			}
 			got = append(got, fmt.Sprintf("%s: %s %s%s: %s", d.Text, d.Behavior, d.Layer, rule, d.Reason))
 		}
@@ -168,7 +168,7 @@ func TestExplainPartsAgrees(t *testing.T) {
 		for _, d := range parts {
 			worst = min(worst, d.Behavior)
 			ruled = ruled || d.Behavior == call.Behavior && d.Rule == call.Rule && d.Layer == LayerRule
-			if d.Reason == "" || (d.Rule == "") != (d.Where() == "") || (d.Layer == LayerRule) != (d.Rule != "") && p.mode != ModeDontAsk {
+			if d.Reason == "" || (d.Rule == "") != (d.Location() == "") || (d.Layer == LayerRule) != (d.Rule != "") && p.mode != ModeDontAsk {
 				t.Fatalf("%+v", d)
 			}
 		}

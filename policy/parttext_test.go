@@ -28,7 +28,7 @@ func TestPartTexts(t *testing.T) {
 		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" needs approval: it destroys`, "do it another way; the user has to approve this one"},
 		{"unresolved", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "not every command in it is known: it cannot be parsed", "write the commands out, one after the other"},
 		{"doubtful", func(s *speech) {
-			s.r.Parts.Doubtful = "what the variable X has programs run is not known"
+			s.r.Parts.Incomplete = "what the variable X has programs run is not known"
 			s.rules = []entry{{"deny", "Bash(curl *)"}}
 		}, "not every command in it is known: what the variable X has programs run is not known", "write the commands out, one after the other"},
 		{"unnamed", func(s *speech) {
@@ -40,15 +40,15 @@ func TestPartTexts(t *testing.T) {
 			s.rules = []entry{{"deny", "Bash(curl *)"}}
 		}, "x needs approval: it destroys", "do it another way, or ask the user to add an allow rule such as Bash(x) to " + file},
 		{"form", func(s *speech) {
-			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", Sure: "git -C ", Forms: []Form{{Text: "git $X", Sure: "git "}}}
+			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", KnownPrefix: "git -C ", Forms: []Form{{Text: "git $X", KnownPrefix: "git "}}}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "what git -C $D $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
 		{"sure", func(s *speech) {
-			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "}
+			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", KnownPrefix: "git "}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "what git $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
 		{"blind", func(s *speech) {
-			s.r.Parts.List[0].Blind = true
+			s.r.Parts.List[0].UnknownWrites = true
 			s.rules = []entry{{"ask", "Edit(x)"}}
 		}, "which files x changes is only known when it runs, and there are rules on changing some", "write the paths out"},
 		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or ask the user to add an allow rule such as Edit(//out/a) to " + file},
@@ -60,8 +60,8 @@ func TestPartTexts(t *testing.T) {
 		{"plan", func(s *speech) { s.mode = ModePlan }, "plan mode is on: only read-only calls run, and this call may change something", "explore, then present a plan; the user ends plan mode"},
 		{"manual", func(s *speech) { s.mode = ModeManual }, "the mode manual asks about every call that may change something", "ask the user to do it, or to add an allow rule to " + file},
 		{"declined", func(s *speech) { s.r.Declined = true }, "the user declined this command", "do not try to do the same another way; continue without it or ask the user what to do"},
-		{"hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or ask the user to change the hook"},
-		{"nameless hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "a hook says ask", "do as the hook says, or ask the user to change the hook"},
+		{"hook", func(s *speech) { s.r.Hook = &ExternalDecision{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or ask the user to change the hook"},
+		{"nameless hook", func(s *speech) { s.r.Hook = &ExternalDecision{Behavior: Ask} }, "a hook says ask", "do as the hook says, or ask the user to change the hook"},
 		{"dontAsk", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeDontAsk, "it destroys" }, "x needs approval: it destroys; the mode dontAsk denies what would be asked about", "do it another way, or ask the user to add an allow rule such as Bash(x) to " + file},
 		{"own", func(s *speech) { s.r.Own = &Decision{Behavior: Ask, Reason: "perhaps", Next: "wait"} }, "perhaps", "wait"},
 		{"always", func(s *speech) { s.r.Always = true }, "the user always allows exactly this", ""},
@@ -81,8 +81,8 @@ func TestPartTexts(t *testing.T) {
 		if d.Reason != c.reason || d.Next != c.next {
 			t.Errorf("%s\nwant %s; %s\nhave %s; %s", c.name, c.reason, c.next, d.Reason, d.Next)
 		}
-		if want := map[bool]string{true: temporary}[c.name == "temporary"]; d.Instead != want {
-			t.Errorf("%s: instead %q, want %q", c.name, d.Instead, want)
+		if want := map[bool]string{true: temporary}[c.name == "temporary"]; d.Alternative != want {
+			t.Errorf("%s: instead %q, want %q", c.name, d.Alternative, want)
 		}
 		if err := plainLine(d.Reason + d.Next); err != nil {
 			t.Errorf("%s: %v", c.name, err)

@@ -66,7 +66,7 @@ func compilePath(text string) (*pathPattern, error) {
 	if err := checkPatternText(text); err != nil {
 		return nil, err
 	}
-	text, err := onDrive(text)
+	text, err := convertDrive(text)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +121,9 @@ func (p *pathPattern) settle(text string) {
 	}
 }
 
-// onDrive turns a pattern that begins with the letter of a Windows drive into one from
+// convertDrive turns a pattern that begins with the letter of a Windows drive into one from
 // the file-system root: C:/p and //C:/p become //c/p.
-func onDrive(text string) (string, error) {
+func convertDrive(text string) (string, error) {
 	rest := strings.TrimPrefix(text, "//")
 	if paths != ospath.Windows || len(rest) < 2 || rest[1] != ':' || !isLetter(rest[0]) {
 		return text, nil

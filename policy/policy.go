@@ -104,15 +104,15 @@ type Request struct {
 	// ask rule. Allow has no effect.
 	Own *Decision
 	// Hook is the decision of the hooks that ran before the call; nil if they made none.
-	Hook *Opinion
+	Hook *ExternalDecision
 	// Declined reports whether the user declined exactly this call in the session. Always
 	// reports whether the user has permanently allowed exactly this call.
 	Declined, Always bool
 }
 
-// Opinion is a decision that was made outside of the policy, by a hook or a
+// ExternalDecision is a decision that was made outside of the policy, by a hook or a
 // classifier.
-type Opinion struct {
+type ExternalDecision struct {
 	Behavior Behavior
 	Reason   string // safe to show
 	By       string // its author, safe to show
@@ -121,14 +121,14 @@ type Opinion struct {
 
 // Decision is the outcome with its reason, worded for the model and for the audit log.
 type Decision struct {
-	Behavior Behavior
-	Layer    string // the layer that decided: one of the Layer constants
-	Rule     string // exact text of the deciding rule; "" if there is none; not made safe to show
-	Source   string // settings file of the rule; "" if there is none
-	Line     int    // line of the rule in Source, 1-based; 0 if there is none
-	Reason   string // one fact, safe to show
-	Next     string // one next step, safe to show; "" if the call is allowed
-	Instead  string // an alternative that needs no approval, as a phrase; "" if none is known
+	Behavior    Behavior
+	Layer       string // the layer that decided: one of the Layer constants
+	Rule        string // exact text of the deciding rule; "" if there is none; not made safe to show
+	Source      string // settings file of the rule; "" if there is none
+	Line        int    // line of the rule in Source, 1-based; 0 if there is none
+	Reason      string // one fact, safe to show
+	Next        string // one next step, safe to show; "" if the call is allowed
+	Alternative string // an alternative that needs no approval, as a phrase; "" if none is known
 	// Open reports whether nothing specific decided a call that the user is asked about or
 	// that the mode dontAsk denies. A classifier may decide it: see Classified.
 	Open bool
@@ -170,9 +170,9 @@ type Secrets interface {
 
 // Secret describes why a file may hold credentials.
 type Secret struct {
-	Path  string // the file, or the folder above it that is secret as a whole
-	Why   string // the credentials it may hold, as a clause
-	Known bool   // whether its name or content shows it, not only that its name is hidden
+	Path   string // the file, or the folder above it that is secret as a whole
+	Reason string // the credentials it may hold, as a clause
+	Known  bool   // whether its name or content shows it, not only that its name is hidden
 }
 
 // Policy decides on calls. It is immutable and safe for concurrent use.

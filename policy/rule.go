@@ -111,7 +111,7 @@ func (r *rule) parseName(name string) error {
 	base := strings.TrimRight(name, "*")
 	for _, c := range base {
 		if !isNameRune(c) {
-			r.onMeant(base, base != name)
+			r.setIntended(base, base != name)
 			return fmt.Errorf("%+q cannot be in the name of a tool", c)
 		}
 	}
@@ -137,9 +137,9 @@ func (r *rule) parseName(name string) error {
 	return nil
 }
 
-// onMeant sets the tools of a malformed rule to those of the server whose name was
+// setIntended sets the tools of a malformed rule to those of the server whose name was
 // written as in mcpServers, not as in the names of its tools.
-func (r *rule) onMeant(name string, star bool) {
+func (r *rule) setIntended(name string, star bool) {
 	server, upstream := strings.CutPrefix(name, UpstreamMark)
 	if !upstream {
 		return

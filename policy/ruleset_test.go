@@ -35,10 +35,10 @@ func TestBoundPatterns(t *testing.T) {
 	all.Append(&two)
 	p := New(Config{Rules: all, Roots: []string{"/ws"}})
 	sorted := func(paths []string) []string { slices.Sort(paths); return paths }
-	if diff := cmp.Diff([]string{"/one/a/b", "/two/a"}, sorted(p.Kept("/ws", true).Named(Read))); diff != "" {
+	if diff := cmp.Diff([]string{"/one/a/b", "/two/a"}, sorted(p.HidingRules("/ws", true).Named(Read))); diff != "" {
 		t.Errorf("by name (-want +have):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.Kept("/ws", true).Below(Read))); diff != "" {
+	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.HidingRules("/ws", true).Below(Read))); diff != "" {
 		t.Errorf("below (-want +have):\n%s", diff)
 	}
 	// The rules of a settings file do not name the folders above it, even if these have

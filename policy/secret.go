@@ -55,7 +55,7 @@ func (p *Policy) SecretsBelow(folder string) bool { return p.secrets != nil && p
 func (c *call) secretConcern(s Secret) *Decision {
 	path := c.real.path
 	return &Decision{
-		Layer: LayerPath, Secret: true, Reason: c.by(path, "may hold credentials ("+s.Why+")"), Next: c.ruleFor(path),
+		Layer: LayerPath, Secret: true, Reason: c.by(path, "may hold credentials ("+s.Reason+")"), Next: c.ruleFor(path),
 	}
 }
 

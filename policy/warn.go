@@ -12,9 +12,9 @@ import (
 
 var errNoAnchor = errors.New("the folder it begins at is not known")
 
-// knows reports whether the folder of an anchor is known before any Request. The
+// hasAnchor reports whether the folder of an anchor is known before any Request. The
 // working directory becomes known with the Request, so knows returns true for it.
-func (p *Policy) knows(a anchor) bool {
+func (p *Policy) hasAnchor(a anchor) bool {
 	return a != atHome || p.home.path != ""
 }
 
@@ -47,7 +47,7 @@ func (r Rules) Warnings() (out []string) {
 // warning returns the warning about one rule, or "".
 func (r Rules) warning(b Behavior, rule *rule) string {
 	if before, q := r.before(b, rule, anyFile); q != nil {
-		return rule.behind(b, before, q)
+		return rule.shadowWarning(b, before, q)
 	}
 	if b != Allow || rule.broken != nil {
 		return ""
@@ -71,15 +71,15 @@ func (r Rules) MergeWarnings() (out []string) {
 				continue // a warning of the file itself reports it
 			}
 			if before, q := r.before(b, rule, anyFile); q != nil {
-				out = append(out, rule.behind(b, before, q))
+				out = append(out, rule.shadowWarning(b, before, q))
 			}
 		}
 	}
 	return out
 }
 
-// behind returns the warning that rule q of an earlier list makes r ineffective.
-func (r *rule) behind(b, before Behavior, q *rule) string {
+// shadowWarning returns the warning that rule q of an earlier list makes r ineffective.
+func (r *rule) shadowWarning(b, before Behavior, q *rule) string {
 	return fmt.Sprintf("%s has no effect: the %s comes first", r.in(b), q.in(before))
 }
 
@@ -121,7 +121,7 @@ func (p *Policy) ruleWarnings(cfg Config) []string {
 	for b := Deny; b <= Allow; b++ {
 		for i := range cfg.Rules.lists[b] {
 			r := cfg.Rules.lists[b][i]
-			if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
+			if r.broken == nil && r.onFiles() && !p.hasAnchor(r.path.anchor) {
 				r.broken = errNoAnchor
 				out = append(out, fmt.Sprintf("%s: %v, so it %s", r.in(b), r.broken, r.effect(b)))
 			}

@@ -162,7 +162,7 @@ func TestWindowsPatterns(t *testing.T) {
 func TestWindowsKept(t *testing.T) {
 	onWindows(t)
 	p := windowsPolicy(t, entry{"deny", "Read(//c/Proj/Secret)"}, entry{"deny", "Read(~/Priv/*.key)"}, entry{"deny", "Read(//**/x)"})
-	k := p.Kept(`C:\Proj`, false)
+	k := p.HidingRules(`C:\Proj`, false)
 	if got := k.Named(Read); len(got) != 1 || got[0] != `C:\Proj\Secret` {
 		t.Errorf("named: %q", got)
 	}

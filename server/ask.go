@@ -30,9 +30,9 @@ func newQuestion(key string, form mcp.ElicitationParams, shown ...[]byte) questi
 	return question{key, form, digest(append(shown, []byte(key))...)}
 }
 
-// putter asks a question and returns the client's result. If there is none, how
+// askFunc asks a question and returns the client's result. If there is none, how
 // is the reason. It fails as a pipeline.Asker does.
-type putter func(context.Context, question) (result json.RawMessage, how string, err error)
+type askFunc func(context.Context, question) (result json.RawMessage, how string, err error)
 
 // user holds the ways to ask the user of a call's client. In the zero value all
 // are nil: the user cannot be asked.
@@ -71,13 +71,13 @@ func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.
 	if err := r.resume(req.Params.RequestState, req.Params.InputResponses); err != nil {
 		return user{}, err
 	}
-	u := s.askedBy(r.put)
-	u.resumed, u.rounder = r.kept, r
+	u := s.askedBy(r.ask)
+	u.resumed, u.rounder = r.state, r
 	return u, nil
 }
 
 // askedBy returns a user whose questions are asked by put.
-func (s *Server) askedBy(put putter) user {
+func (s *Server) askedBy(put askFunc) user {
 	return user{
 		ask: func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
 			result, how, err := put(ctx, permission(q))
@@ -117,7 +117,7 @@ func canBeAsked(ctx context.Context) bool {
 // askNow sends a request to the client and waits for the answer, in the call's
 // own place. When it returns, the question is no longer registered.
 func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q question) (result json.RawMessage, how string, err error) {
-	id, answer := in.conv.asked.put()
+	id, answer := in.conv.asked.register()
 	defer in.conv.asked.forget(id)
 	message, err := encodeRequest(id, string(mcp.MethodElicitationCreate), q.form)
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q ques
 	if err := out.open(func() error {
 		select {
 		case <-ctx.Done():
-		case <-in.conv.asked.gone:
-		case <-in.deaf:
+		case <-in.conv.asked.closed:
+		case <-in.closed:
 		default:
 			sent = true
 			return in.send(message)
@@ -147,8 +147,8 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q ques
 		}
 	case <-timer.C:
 		how = pipeline.TimedOut
-	case <-in.conv.asked.gone:
-	case <-in.deaf:
+	case <-in.conv.asked.closed:
+	case <-in.closed:
 	case <-ctx.Done():
 	}
 	// The client can close the question if it still shows it.

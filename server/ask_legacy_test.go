@@ -127,7 +127,7 @@ func TestAnswersAreNotMixed(t *testing.T) {
 // not been received yet.
 func TestOneAnswer(t *testing.T) {
 	q := newQuestions()
-	id, answer := q.put()
+	id, answer := q.register()
 	counts := make(chan bool, 2)
 	go func() {
 		for range 2 {
@@ -138,7 +138,7 @@ func TestOneAnswer(t *testing.T) {
 		t.Errorf("the first answer counts: %t, the second: %t", first, second)
 	}
 	await(t, answer)
-	id, _ = q.put()
+	id, _ = q.register()
 	q.forget(id)
 	if q.answer(message{id: "s" + id}) {
 		t.Error("an answer counts that nobody waits for")

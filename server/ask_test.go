@@ -69,7 +69,7 @@ func askFirst(ctx context.Context, r pipeline.Request, asked *atomic.Int64) (*to
 			Tool: r.Tool, Title: "Do " + in.Text, Input: r.Arguments, Reason: reason, Always: in.Always,
 		})
 		if needed, ends := err.(*pipeline.InputRequired); ends {
-			needed.Kept = r.Tool
+			needed.State = r.Tool
 		}
 		resp = text("%s allow=%t always=%t decided %s", reply.How, reply.Allow, reply.Always, decided)
 		return false, err

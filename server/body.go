@@ -33,31 +33,31 @@ const (
 	bodyRetry = "1"
 )
 
-// room is the number of bytes that further bodies may use.
-type room struct {
+// bodyBudget is the number of bytes that further bodies may use.
+type bodyBudget struct {
 	mu           sync.Mutex
 	small, large int
 
 	parsing chan struct{} // one element for each larger body being parsed
 }
 
-func newRoom(small, large int) *room {
-	return &room{small: small, large: large, parsing: make(chan struct{}, maxParsing)}
+func newBodyBudget(small, large int) *bodyBudget {
+	return &bodyBudget{small: small, large: large, parsing: make(chan struct{}, maxParsing)}
 }
 
-// share returns the part that a buffer of n bytes counts towards. The caller
+// counter returns the part that a buffer of n bytes counts towards. The caller
 // holds mu.
-func (m *room) share(n int) *int {
+func (m *bodyBudget) counter(n int) *int {
 	if n <= smallBody {
 		return &m.small
 	}
 	return &m.large
 }
 
-func (m *room) take(n int) bool {
+func (m *bodyBudget) acquire(n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	from := m.share(n)
+	from := m.counter(n)
 	if *from < n {
 		return false
 	}
@@ -65,24 +65,24 @@ func (m *room) take(n int) bool {
 	return true
 }
 
-func (m *room) give(n int) {
+func (m *bodyBudget) release(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m.share(n) += n
+	*m.counter(n) += n
 }
 
-var errNoRoom = errors.New("requests in progress take all the memory there is for them")
+var errNoBudget = errors.New("requests in progress take all the memory there is for them")
 
 // body holds the bytes of a request's body that have arrived. It takes room as
 // it grows, so a body that is announced but not sent uses almost none.
 type body struct {
-	room *room
-	data []byte // its whole capacity is taken from room
+	budget *bodyBudget
+	data   []byte // its whole capacity is taken from room
 }
 
 // release gives the room back. The data must not be used afterwards.
 func (b *body) release() {
-	b.room.give(cap(b.data))
+	b.budget.release(cap(b.data))
 	b.data = nil
 }
 
@@ -93,12 +93,12 @@ func (b *body) grow(expected int64) error {
 	if want := int(min(expected, maxBody)) + 1; want > len(b.data) { // plus one byte to detect the end
 		n = min(n, max(want, firstBody))
 	}
-	if !b.room.take(n) {
-		return errNoRoom
+	if !b.budget.acquire(n) {
+		return errNoBudget
 	}
 	data := make([]byte, len(b.data), n)
 	copy(data, b.data)
-	b.room.give(cap(b.data))
+	b.budget.release(cap(b.data))
 	b.data = data
 	return nil
 }
@@ -124,8 +124,8 @@ func (b *body) readFrom(r io.Reader, expected int64) error {
 
 // readBody reads a request's body. The caller must release the body at the end
 // of the request, even after a failure.
-func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.Duration) (*body, *httpFailure) {
-	b := &body{room: from}
+func readBody(w http.ResponseWriter, r *http.Request, from *bodyBudget, timeout time.Duration) (*body, *httpFailure) {
+	b := &body{budget: from}
 	tooLong := &httpFailure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is over %d MiB", maxBody>>20)}
 	if r.ContentLength > maxBody {
 		return b, tooLong
@@ -137,7 +137,7 @@ func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.D
 	switch {
 	case errors.As(err, &over):
 		return b, tooLong
-	case errors.Is(err, errNoRoom):
+	case errors.Is(err, errNoBudget):
 		b.release()
 		// After a read beyond the limit, net/http closes the connection, with a
 		// short delay for a client that is still sending. Without the delay,

@@ -17,7 +17,7 @@ import (
 )
 
 // left returns the free room in bytes.
-func (m *room) left() (small, large int) {
+func (m *bodyBudget) left() (small, large int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.small, m.large
@@ -31,8 +31,8 @@ func TestBody(t *testing.T) {
 		text := bytes.Repeat([]byte("x"), size)
 		for name, expected := range map[string]int64{"known": int64(size), "unknown": -1, "less": int64(size / 2)} {
 			for _, r := range []io.Reader{bytes.NewReader(text), iotest.HalfReader(bytes.NewReader(text)), iotest.DataErrReader(bytes.NewReader(text))} {
-				m := newRoom(small, large)
-				b := &body{room: m}
+				m := newBodyBudget(small, large)
+				b := &body{budget: m}
 				if err := b.readFrom(r, expected); err != nil || !bytes.Equal(b.data, text) {
 					t.Fatalf("%d bytes, %s: %d, %v", size, name, len(b.data), err)
 				}
@@ -54,9 +54,9 @@ func TestBody(t *testing.T) {
 }
 
 // fill takes the room for larger bodies, except but bytes.
-func fill(t *testing.T, m *room, but int) {
+func fill(t *testing.T, m *bodyBudget, but int) {
 	t.Helper()
-	if _, large := m.left(); !m.take(large - but) {
+	if _, large := m.left(); !m.acquire(large - but) {
 		t.Fatal("there is less room than is left")
 	}
 }
@@ -79,7 +79,7 @@ func announce(t *testing.T, w *web, size int, begin string) net.Conn {
 // room.
 func TestNoRoom(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	s.bodies = newRoom(1<<20, 32<<20)
+	s.bodies = newBodyBudget(1<<20, 32<<20)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	session := w.session()
 	fill(t, s.bodies, 2*smallBody)
@@ -112,7 +112,7 @@ func TestNoRoom(t *testing.T) {
 	if status, _, body := w.do("POST", w.url, ping(10), session); status != http.StatusOK {
 		t.Errorf("a small one: %d %s", status, body)
 	}
-	s.bodies.give(32 << 20)
+	s.bodies.release(32 << 20)
 	if status, _, body := w.do("POST", w.url, ping(8*smallBody), session); status != http.StatusOK {
 		t.Errorf("with room: %d %s", status, body)
 	}
@@ -122,7 +122,7 @@ func TestNoRoom(t *testing.T) {
 // almost no room, and that one announced as too long is refused at once.
 func TestAnnouncedBodies(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	s.bodies = newRoom(1<<20, 64<<20)
+	s.bodies = newBodyBudget(1<<20, 64<<20)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	small, large := s.bodies.left()
 	const clients, sent = 50, 5000
@@ -155,7 +155,7 @@ func TestManyLargeBodies(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
 	room := fit*largeBody + largeBody/2 // one that grows needs some more
-	s.bodies = newRoom(clients*smallBody, room)
+	s.bodies = newBodyBudget(clients*smallBody, room)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	w.client.Timeout = 0 // sending has no limit
 	head := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"x"},` + modernMeta + `,"pad":"`

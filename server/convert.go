@@ -41,7 +41,7 @@ func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 		IdempotentHint:  mcp.ToBoolPtr(t.Hints.Idempotent),
 		OpenWorldHint:   mcp.ToBoolPtr(t.Hints.OpenWorld),
 	}
-	if said := t.Said; said != nil {
+	if said := t.Declared; said != nil {
 		def.Annotations = mcp.ToolAnnotation{
 			Title: t.Title, ReadOnlyHint: said.ReadOnly, DestructiveHint: said.Destructive, IdempotentHint: said.Idempotent, OpenWorldHint: said.OpenWorld,
 		}

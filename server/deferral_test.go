@@ -26,7 +26,7 @@ func upstreamTool(t *testing.T, server, name string) *tools.Tool {
 	yes := true
 	tool, err := tools.BuildForeign(tools.Foreign{
 		Server: server, Name: "mcp__" + server + "__" + name, Prompt: "Says " + name + ".", Loading: tools.LoadDeferred,
-		InputSchema: json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{}]}`), Said: tools.Said{ReadOnly: &yes},
+		InputSchema: json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{}]}`), Declared: tools.DeclaredAnnotations{ReadOnly: &yes},
 		Call: func(_ context.Context, _ *tools.Env, raw json.RawMessage) (*tools.Response, error) {
 			return &tools.Response{Content: []tools.Content{tools.Text{Text: name + string(raw)}}}, nil
 		},

@@ -184,7 +184,7 @@ func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
 	action, content := readAnswer(result)
 	switch action {
 	case mcp.ElicitationResponseActionAccept:
-		return pipeline.Reply{Allow: true, Always: offersAlways(q) && saysAlways(content), How: pipeline.Accepted}
+		return pipeline.Reply{Allow: true, Always: offersAlways(q) && choosesAlways(content), How: pipeline.Accepted}
 	case mcp.ElicitationResponseActionDecline:
 		return pipeline.Reply{How: pipeline.Declined}
 	case mcp.ElicitationResponseActionCancel:
@@ -208,7 +208,7 @@ func readAnswer(result json.RawMessage) (action mcp.ElicitationResponseAction, c
 	return action, fields["content"]
 }
 
-func saysAlways(content json.RawMessage) bool {
+func choosesAlways(content json.RawMessage) bool {
 	fields, err := contentKeys.Fields(content)
 	return err == nil && string(fields[rememberField]) == `"`+rememberAll+`"`
 }

@@ -21,17 +21,17 @@ import (
 // reads any of the body. It wraps the whole mux, so every route is guarded.
 type guard struct {
 	HTTP
-	want    [sha256.Size]byte
-	next    http.Handler
-	any     bool          // listens beyond loopback, so any IP address is a valid host
-	timeout time.Duration // for sending a body
+	tokenHash [sha256.Size]byte
+	next      http.Handler
+	any       bool          // listens beyond loopback, so any IP address is a valid host
+	timeout   time.Duration // for sending a body
 
 	mu       sync.Mutex
 	failures map[string]*failures // by client address
 }
 
 func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *guard {
-	g := &guard{HTTP: h, want: sha256.Sum256([]byte(h.Token)), next: next, timeout: timeout, failures: map[string]*failures{}}
+	g := &guard{HTTP: h, tokenHash: sha256.Sum256([]byte(h.Token)), next: next, timeout: timeout, failures: map[string]*failures{}}
 	host, _, _ := net.SplitHostPort(addr.String())
 	ip, err := netip.ParseAddr(host)
 	g.any = err == nil && !ip.IsLoopback()
@@ -68,7 +68,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, "no cross-origin calls from here", http.StatusForbidden)
 			return
 		}
-		hangUp(w)
+		closeAfterAnswer(w)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case http.MethodGet, http.MethodPost, http.MethodDelete:
@@ -79,7 +79,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// A probe learns only that the server answers.
 	if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
-		hangUp(w)
+		closeAfterAnswer(w)
 		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
@@ -105,13 +105,13 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a request that is not handled further.
 func refuse(w http.ResponseWriter, text string, status int) {
-	hangUp(w)
+	closeAfterAnswer(w)
 	http.Error(w, text, status)
 }
 
-// hangUp closes the connection after the answer without waiting for the body.
+// closeAfterAnswer closes the connection after the answer without waiting for the body.
 // Otherwise net/http would read a part of it first.
-func hangUp(w http.ResponseWriter) {
+func closeAfterAnswer(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 }
@@ -173,7 +173,7 @@ func (g *guard) authentic(r *http.Request) bool {
 	}
 	scheme, token, _ := strings.Cut(given[0], " ")
 	sum := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(sum[:], g.want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	return subtle.ConstantTimeCompare(sum[:], g.tokenHash[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
 // A client address with more than failBurst failed attempts within failWindow

@@ -25,7 +25,7 @@ type incoming struct {
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer
 	send      func(message []byte) error            // writes a request of the server, as notify does
-	deaf      <-chan struct{}                       // closed when no more answers are accepted; nil: never
+	closed    <-chan struct{}                       // closed when no more answers are accepted; nil: never
 	stream    *stream                               // the HTTP response; nil over stdio
 	request   *httpRequest                          // nil over stdio
 	tool      string                                // name of the called tool, once known
@@ -85,7 +85,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		s.refused(ctx, in.conv, req, concurrency.ErrFull)
 		return mcp.NewToolResultError(in.tool + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
 	}
-	s.tellLoaded(ctx, in.conv)
+	s.notifyLoaded(ctx, in.conv)
 	out := &notifier{ctx: ctx, send: in.notify}
 	defer out.close()
 	args := req.Params.RawArguments

@@ -152,7 +152,7 @@ type endpoint struct {
 	s         *Server
 	sessions  *sessions
 	transport *mcpserver.StreamableHTTPServer
-	bodies    *room
+	bodies    *bodyBudget
 	streams   context.Context // ends when listening streams must end
 }
 
@@ -214,15 +214,15 @@ func (e *endpoint) readPost(b *body) (m message, data []byte, fail *httpFailure)
 		data, m.apart = withoutArguments(b.data, m)
 		return m, quoteHuge(data), nil
 	case m.isCancel():
-		return m, []byte(cancelOfNothing), nil
+		return m, []byte(noCancel), nil
 	}
 	return m, b.data, nil
 }
 
-// cancelOfNothing replaces a cancel for the library. The server handles cancels
+// noCancel replaces a cancel for the library. The server handles cancels
 // itself, because the library does not know queued requests and does not
 // distinguish "1" from 1.
-const cancelOfNothing = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`
+const noCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`
 
 // serve lets the library serve a request with the message data. If session is
 // not empty, it must be open, or the request is refused.
@@ -230,7 +230,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	in := &incoming{method: m.method, arguments: m.apart}
 	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
 	defer cancel()
-	req := &httpRequest{cancel: cancel, listens: r.Method == http.MethodGet}
+	req := &httpRequest{cancel: cancel, serverStream: r.Method == http.MethodGet}
 	if m.method != "" {
 		req.id = m.id
 	}
@@ -247,7 +247,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 			e.sessions.end(in.stream.Header().Get(mcpserver.HeaderKeySessionID))
 		}
 	}()
-	if req.listens || m.method == string(mcp.MethodSubscriptionsListen) {
+	if req.serverStream || m.method == string(mcp.MethodSubscriptionsListen) {
 		defer context.AfterFunc(e.streams, cancel)()
 	}
 	if m.isCancel() {
@@ -255,9 +255,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	}
 	in.stream = newStream(w, in, e.s.timeouts.write)
 	in.stream.answer = func() bool { return e.sessions.answer(req) }
-	in.stream.wanted = func() bool { return e.sessions.wanted(req) }
-	in.notify, in.send, in.deaf = in.stream.notify, in.stream.send, e.streams.Done()
-	if in.stream.wanted() {
+	in.stream.mayWrite = func() bool { return e.sessions.mayWrite(req) }
+	in.notify, in.send, in.closed = in.stream.notify, in.stream.send, e.streams.Done()
+	if in.stream.mayWrite() {
 		e.transport.Handle(in.stream, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: data, Context: ctx})
 	}
 	if m.id != "" && e.sessions.wasStopped(req) {

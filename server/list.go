@@ -20,8 +20,8 @@ type shown struct {
 }
 
 type shownKey struct {
-	tool *tools.Tool
-	how  tools.Deferral
+	tool     *tools.Tool
+	deferral tools.Deferral
 }
 
 // list completes the answer to tools/list.
@@ -73,17 +73,17 @@ func (s *Server) changes() bool {
 	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
 }
 
-// tellChanged notifies clients if a list has changed. With deferral by search,
+// notifyChanged notifies clients if a list has changed. With deferral by search,
 // most upstream tools are not on a list.
-func (s *Server) tellChanged() {
+func (s *Server) notifyChanged() {
 	if s.last.update(s.Registry) {
 		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
 	}
 }
 
-// tellLoaded registers a notification for the client of a session when its list
+// notifyLoaded registers a notification for the client of a session when its list
 // grows. That happens only if found tools are added to the list.
-func (s *Server) tellLoaded(ctx context.Context, conv *conversation) {
+func (s *Server) notifyLoaded(ctx context.Context, conv *conversation) {
 	if s.Registry.Deferral() != tools.DeferLegacyList || mcpserver.IsModernRequest(ctx) {
 		return
 	}

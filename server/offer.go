@@ -14,10 +14,10 @@ import (
 // offer is the way tools are offered to one client. It does not change after
 // tools were listed, so that the list of a connection is stable.
 type offer struct {
-	mu    sync.Mutex
-	how   tools.Deferral // "": not decided
-	fixed bool           // tools were listed
-	news  int            // number of list changes that the client was notified of
+	mu       sync.Mutex
+	deferral tools.Deferral // "": not decided
+	fixed    bool           // tools were listed
+	notified int            // number of list changes that the client was notified of
 }
 
 // deferringClients lists the names at initialize of clients that defer tools
@@ -39,10 +39,10 @@ func (s *Server) offered(ctx context.Context) tools.Deferral {
 	}
 	conv.offer.mu.Lock()
 	defer conv.offer.mu.Unlock()
-	if conv.offer.how == "" {
+	if conv.offer.deferral == "" {
 		s.decide(&conv.offer, s.Defers)
 	}
-	return conv.offer.how
+	return conv.offer.deferral
 }
 
 // offerTo decides how tools are offered to a client that initializes with this
@@ -63,8 +63,8 @@ func (s *Server) offerTo(ctx context.Context, name string) tools.Deferral {
 
 // decide sets an offer. The caller holds its mu.
 func (s *Server) decide(o *offer, defers bool) {
-	o.how = s.Registry.Catalogue().Resolve(tools.DeferAuto, defers)
-	o.news = s.last.changed(o.how)
+	o.deferral = s.Registry.Catalogue().Resolve(tools.DeferAuto, defers)
+	o.notified = s.last.changed(o.deferral)
 }
 
 // defersTools reports whether the client with this name defers tools itself.
@@ -79,16 +79,16 @@ func (o *offer) fix() {
 	o.fixed = true
 }
 
-// told holds the list at the last notification and the number of changes, for each
+// notifiedLists holds the list at the last notification and the number of changes, for each
 // deferral.
-type told struct {
+type notifiedLists struct {
 	mu      sync.Mutex
 	list    map[tools.Deferral][]*tools.Tool
 	changes map[tools.Deferral]int
 }
 
 // update records the present lists and reports whether any has changed.
-func (t *told) update(r *tools.Registry) (changed bool) {
+func (t *notifiedLists) update(r *tools.Registry) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ways := []tools.Deferral{r.Deferral()}
@@ -109,23 +109,23 @@ func (t *told) update(r *tools.Registry) (changed bool) {
 }
 
 // changed returns how many times the list for a deferral has changed.
-func (t *told) changed(how tools.Deferral) int {
+func (t *notifiedLists) changed(how tools.Deferral) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes[how]
 }
 
-// isNews reports whether the client's list has changed since its last
+// hasListChanged reports whether the client's list has changed since its last
 // notification. A change may concern only the lists of clients with another
 // deferral.
-func (s *Server) isNews(conv *conversation) bool {
+func (s *Server) hasListChanged(conv *conversation) bool {
 	if s.Registry.Deferral() != tools.DeferAuto {
 		return true
 	}
 	conv.offer.mu.Lock()
 	defer conv.offer.mu.Unlock()
-	now := s.last.changed(conv.offer.how)
-	news := conv.offer.how == "" || conv.offer.news != now
-	conv.offer.news = now
+	now := s.last.changed(conv.offer.deferral)
+	news := conv.offer.deferral == "" || conv.offer.notified != now
+	conv.offer.notified = now
 	return news
 }

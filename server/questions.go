@@ -13,16 +13,16 @@ type questions struct {
 	mu      sync.Mutex
 	waiting map[string]chan message // by canonical id
 	ended   bool
-	gone    chan struct{} // closed when no answer can come any more
+	closed  chan struct{} // closed when no answer can come any more
 }
 
 func newQuestions() *questions {
-	return &questions{waiting: map[string]chan message{}, gone: make(chan struct{})}
+	return &questions{waiting: map[string]chan message{}, closed: make(chan struct{})}
 }
 
-// put registers a question. id is the id for the request to send. The caller
+// register registers a question. id is the id for the request to send. The caller
 // must call forget when it stops waiting.
-func (q *questions) put() (id string, answer <-chan message) {
+func (q *questions) register() (id string, answer <-chan message) {
 	// The library numbers its requests, so a word never collides with them. The
 	// id is random, so that one client cannot answer for another even if
 	// conversations were mixed up.
@@ -60,7 +60,7 @@ func (q *questions) end() {
 	defer q.mu.Unlock()
 	if !q.ended {
 		q.ended = true
-		close(q.gone)
+		close(q.closed)
 	}
 }
 

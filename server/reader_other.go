@@ -4,6 +4,6 @@ package server
 
 import "syscall"
 
-// readerGone returns false: on this system only a write shows whether the
+// readerClosed returns false: on this system only a write shows whether the
 // reader is gone.
-func readerGone(syscall.Conn) bool { return false }
+func readerClosed(syscall.Conn) bool { return false }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readerGone reports whether the reader of a pipe or socket has closed its end.
+// readerClosed reports whether the reader of a pipe or socket has closed its end.
 // It does not block.
-func readerGone(out syscall.Conn) bool {
+func readerClosed(out syscall.Conn) bool {
 	raw, err := out.SyscallConn()
 	if err != nil {
 		return false

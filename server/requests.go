@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// earlyKept is the time for which a cancel waits for its request. Sent on
+	// earlyMaxAge is the time for which a cancel waits for its request. Sent on
 	// its own connection, a cancel may overtake the request.
-	earlyKept = 5 * time.Second
+	earlyMaxAge = 5 * time.Second
 	// maxEarly limits the waiting cancels of a session; the oldest is dropped.
 	// Ids longer than maxEarlyID bytes do not wait.
 	maxEarly   = 100
@@ -30,10 +30,10 @@ type earlyCancel struct {
 // httpRequest is a request in progress. sessions.mu guards the fields that
 // change.
 type httpRequest struct {
-	number  uint64 // in order of arrival
-	id      string // canonical; "" if the request has no answer by id
-	listens bool   // a stream for messages of the server
-	cancel  context.CancelFunc
+	number       uint64 // in order of arrival
+	id           string // canonical; "" if the request has no answer by id
+	serverStream bool   // a stream for messages of the server
+	cancel       context.CancelFunc
 
 	session   *httpSession // nil: none
 	answering bool         // too late to cancel
@@ -69,7 +69,7 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 // join adds a request to a session. The caller holds mu.
 func (m *sessions) join(in *incoming, r *httpRequest, h *httpSession) {
 	r.session, in.conv = h, h.conv
-	if h.used = time.Now(); !r.listens {
+	if h.used = time.Now(); !r.serverStream {
 		h.active++
 	}
 }
@@ -111,7 +111,7 @@ func (m *sessions) leave(in *incoming) {
 	switch {
 	case h == nil && in.conv != nil:
 		m.s.close(in.conv)
-	case h != nil && !r.listens:
+	case h != nil && !r.serverStream:
 		h.active--
 		h.used = time.Now()
 		if h.ended && h.active == 0 && h.conv != nil {
@@ -151,7 +151,7 @@ func (m *sessions) stopAll() {
 // cancelWhere cancels the requests that which selects. The caller holds mu.
 func (m *sessions) cancelWhere(which func(*httpRequest) bool) {
 	for _, r := range m.choose(which) {
-		r.cancelled = r.id != "" || r.listens
+		r.cancelled = r.id != "" || r.serverStream
 		r.cancel()
 	}
 }
@@ -179,8 +179,8 @@ func (m *sessions) answer(r *httpRequest) bool {
 	return r.answering
 }
 
-// wanted reports whether anything may still be written for a request.
-func (m *sessions) wanted(r *httpRequest) bool {
+// mayWrite reports whether anything may still be written for a request.
+func (m *sessions) mayWrite(r *httpRequest) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !r.cancelled
@@ -199,7 +199,7 @@ func (h *httpSession) addEarly(id string) {
 	if len(h.early) >= maxEarly {
 		h.early = slices.Delete(h.early, 0, 1)
 	}
-	h.early = append(h.early, earlyCancel{id, now.Add(earlyKept)})
+	h.early = append(h.early, earlyCancel{id, now.Add(earlyMaxAge)})
 }
 
 // takeEarly reports whether a request was cancelled before it arrived. It

@@ -83,7 +83,7 @@ func TestSessionEnds(t *testing.T) {
 		g, other := newGate(), newGate()
 		s, _ := newServer(t, deadline, g.tool("Block", false), other.tool("Wait", true))
 		var gone atomic.Int64
-		s.Gone = func(session.View) { gone.Add(1) }
+		s.SessionEnded = func(session.View) { gone.Add(1) }
 		w := serveHTTP(t, s, HTTP{Token: goodToken})
 		one, two := w.session(), w.session()
 		stream := w.listen(one)
@@ -133,7 +133,7 @@ func TestSessionClosesLast(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
 	ended := make(chan session.View, 1)
-	s.Gone = func(v session.View) { ended <- v }
+	s.SessionEnded = func(v session.View) { ended <- v }
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	one := w.session()
 	r := w.post(callLine(1, "Wait", `{"name":"x","stubborn":true}`), one)
@@ -285,7 +285,7 @@ func TestEarlyCancels(t *testing.T) {
 			t.Error("a cancel is for one request, of its id")
 		}
 		h.addEarly("n2")
-		time.Sleep(earlyKept + time.Nanosecond)
+		time.Sleep(earlyMaxAge + time.Nanosecond)
 		if h.takeEarly("n2") {
 			t.Error("a cancel has waited too long")
 		}

@@ -29,8 +29,8 @@ type rounder struct {
 	rounds  *rounds
 	binding binding
 
-	kept any // InputRequired.Kept of the pipeline
-	used int // number of questions that the call has ended with so far
+	state any // InputRequired.Kept of the pipeline
+	used  int // number of questions that the call has ended with so far
 
 	mu      sync.Mutex
 	answers answered
@@ -48,17 +48,17 @@ func (r *rounder) resume(state string, responses mcp.InputResponses) error {
 	if err != nil || n == nil {
 		return err
 	}
-	r.kept, r.used, r.answers = n.kept, n.used, n.answers
+	r.state, r.used, r.answers = n.state, n.used, n.answers
 	if response, given := responses[n.key]; given {
 		r.answers[n.question], _ = response.MarshalJSON() // the bytes as they arrived
 	}
 	return nil
 }
 
-// put returns the stored answer to this question. If the call asks the same
+// ask returns the stored answer to this question. If the call asks the same
 // question several times, each has its own answer. Without an answer, put
 // returns an InputRequired, and the call must end.
-func (r *rounder) put(ctx context.Context, q question) (result json.RawMessage, how string, err error) {
+func (r *rounder) ask(ctx context.Context, q question) (result json.RawMessage, how string, err error) {
 	if ctx.Err() != nil {
 		return nil, pipeline.NoAnswer, context.Cause(ctx)
 	}
@@ -80,11 +80,11 @@ func (r *rounder) put(ctx context.Context, q question) (result json.RawMessage, 
 func (r *rounder) end(e *pipeline.InputRequired) *mcp.CallToolResult {
 	q, _ := e.Question.(question)
 	r.mu.Lock()
-	n := &round{question: q.digest, key: q.key, kept: e.Kept, used: r.used + 1, answers: maps.Clone(r.answers), size: e.Size}
+	n := &round{question: q.digest, key: q.key, state: e.State, used: r.used + 1, answers: maps.Clone(r.answers), size: e.Size}
 	r.mu.Unlock()
 	for _, a := range n.answers {
 		n.size += len(a)
 	}
-	state := r.rounds.put(r.binding, n)
+	state := r.rounds.add(r.binding, n)
 	return mcpserver.NewInputRequestBuilder(state).Elicit(q.key, q.form).ToolResult()
 }

@@ -42,7 +42,7 @@ type roundID [16]byte
 type round struct {
 	question [sha256.Size]byte // digest of the question
 	key      string            // its name in the result
-	kept     any
+	state    any
 	used     int      // number of questions of the call, including this one
 	answers  answered // to the earlier questions
 	size     int
@@ -90,9 +90,9 @@ func newRounds() (*rounds, error) {
 	return &rounds{aead: aead, records: map[roundID]*round{}}, nil
 }
 
-// put stores a question and sets its expiry and number. It returns the state
+// add stores a question and sets its expiry and number. It returns the state
 // that the client must send back.
-func (r *rounds) put(b binding, n *round) (state string) {
+func (r *rounds) add(b binding, n *round) (state string) {
 	var id roundID
 	_, _ = rand.Read(id[:])
 	now := time.Now()

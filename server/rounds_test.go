@@ -17,7 +17,7 @@ func TestBinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := binding{"ab", "c", "d", []byte("e")}
-	state := r.put(b, &round{kept: 1})
+	state := r.add(b, &round{state: 1})
 	for _, other := range []binding{
 		{"a", "bc", "d", []byte("e")}, {"ab", "", "cd", []byte("e")}, {"x", "c", "d", []byte("e")},
 		{"ab", "x", "d", []byte("e")}, {"ab", "c", "x", []byte("e")}, {"ab", "c", "d", []byte("x")}, {"ab", "c", "d", nil},
@@ -33,7 +33,7 @@ func TestBinding(t *testing.T) {
 	if got, err := elsewhere.take(b, state); got != nil || err != nil {
 		t.Errorf("another server: %v %v", got, err)
 	}
-	if got, err := r.take(b, state); err != nil || got == nil || got.kept != 1 {
+	if got, err := r.take(b, state); err != nil || got == nil || got.state != 1 {
 		t.Errorf("the call itself: %v %v", got, err)
 	}
 }
@@ -46,7 +46,7 @@ func TestTakenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := binding{principal: "p", tool: "t"}
-	state := r.put(b, &round{})
+	state := r.add(b, &round{})
 	var all sync.WaitGroup
 	var got atomic.Int32
 	for range 50 {
@@ -92,7 +92,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	b := binding{principal: "p", tool: "t"}
 	var states []string
 	for range maxRounds + 10 {
-		states = append(states, r.put(b, &round{size: 2}))
+		states = append(states, r.add(b, &round{size: 2}))
 	}
 	if len(r.records) != maxRounds {
 		t.Errorf("%d questions are kept", len(r.records))
@@ -107,7 +107,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	}
 	states = nil
 	for range 5 {
-		states = append(states, r.put(b, &round{size: maxRoundBytes / 3}))
+		states = append(states, r.add(b, &round{size: maxRoundBytes / 3}))
 		if r.bytes > maxRoundBytes {
 			t.Fatalf("%d bytes", r.bytes)
 		}
@@ -117,7 +117,7 @@ func TestRoundsAreBounded(t *testing.T) {
 			t.Errorf("large question %d: %v", i, n)
 		}
 	}
-	whole := r.put(b, &round{size: maxRoundBytes + 1})
+	whole := r.add(b, &round{size: maxRoundBytes + 1})
 	if n, _ := r.take(b, whole); n == nil {
 		t.Error("a question larger than all together is not kept though it is alone")
 	}

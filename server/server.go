@@ -25,7 +25,7 @@
 //     and DELETE first and ends them by the DELETE that a client would send.
 //   - A write deadline of net/http ends an HTTP/2 stream that has nothing to write, and
 //     an unread body is waited for. Each write is bounded (stream.bounded), and a
-//     refused request is hung up on (hangUp).
+//     refused request is hung up on (closeAfterAnswer).
 //   - A number beyond float64 refuses the whole message. It is quoted, and then refused
 //     as an argument (quoteHuge).
 //   - A stateless notifications/cancelled names only a request id, so one client could
@@ -103,10 +103,10 @@ type Config struct {
 	Defers bool
 	// AskTimeout is the timeout for the user's answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
-	// Gone is called for each session that has ended, except stateless ones. It
+	// SessionEnded is called for each session that has ended, except stateless ones. It
 	// must not block. It may be nil.
-	Gone  func(session.View)
-	Drain time.Duration // time for calls in progress when the client is gone or the server must stop
+	SessionEnded func(session.View)
+	Drain        time.Duration // time for calls in progress when the client is gone or the server must stop
 }
 
 // Server serves one set of tools. All transports share its scheduler.
@@ -114,12 +114,12 @@ type Server struct {
 	Config
 	mcp      *mcpserver.MCPServer
 	timeouts timeouts
-	maxLine  int   // limit of a stdio message, in bytes
-	bodies   *room // for bodies of HTTP requests
+	maxLine  int         // limit of a stdio message, in bytes
+	bodies   *bodyBudget // for bodies of HTTP requests
 
-	shown  shown   // cached definitions for tools/list
-	last   told    // the lists that clients were notified of
-	rounds *rounds // questions that are answered by another call
+	shown  shown         // cached definitions for tools/list
+	last   notifiedLists // the lists that clients were notified of
+	rounds *rounds       // questions that are answered by another call
 	run    func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
@@ -132,7 +132,7 @@ func New(c Config) (*Server, error) {
 		c.AskTimeout = DefaultAskTimeout
 	}
 	s := &Server{
-		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newRoom(maxSmallBodies, maxBodies-maxSmallBodies),
+		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
 		run: c.Pipeline.Run,
 	}
 	var err error
@@ -166,7 +166,7 @@ func New(c Config) (*Server, error) {
 	}
 	if s.WakeListed != nil || c.Registry.Later() {
 		s.last.update(c.Registry)
-		c.Registry.OnChange(s.tellChanged)
+		c.Registry.OnChange(s.notifyChanged)
 	}
 	return s, nil
 }
@@ -206,7 +206,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
-	if v := c.session.View(); s.Gone != nil && !v.Stateless {
-		s.Gone(v)
+	if v := c.session.View(); s.SessionEnded != nil && !v.Stateless {
+		s.SessionEnded(v)
 	}
 }

@@ -67,15 +67,15 @@ func (m *sessions) end(id string) {
 	}
 	r := &http.Request{Method: http.MethodDelete, URL: &url.URL{Path: "/mcp"}, Header: http.Header{}}
 	r.Header.Set(mcpserver.HeaderKeySessionID, id)
-	m.transport.ServeHTTP(nowhere{}, r)
+	m.transport.ServeHTTP(discardResponse{}, r)
 }
 
-// nowhere discards the response to a request of the server itself.
-type nowhere struct{}
+// discardResponse discards the response to a request of the server itself.
+type discardResponse struct{}
 
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) WriteHeader(int)             {}
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (discardResponse) Header() http.Header         { return http.Header{} }
+func (discardResponse) WriteHeader(int)             {}
+func (discardResponse) Write(p []byte) (int, error) { return len(p), nil }
 
 var errNoSession = errors.New("there is no such session")
 

@@ -14,13 +14,13 @@ type stdioClient struct {
 	initialized   atomic.Bool
 	notifications chan mcp.JSONRPCNotification
 
-	mu       sync.Mutex
-	info     mcp.Implementation
-	caps     mcp.ClientCapabilities
-	protocol string
-	logLevel mcp.LoggingLevel
-	filter   mcp.SubscriptionFilter
-	listens  bool
+	mu         sync.Mutex
+	info       mcp.Implementation
+	caps       mcp.ClientCapabilities
+	protocol   string
+	logLevel   mcp.LoggingLevel
+	filter     mcp.SubscriptionFilter
+	subscribed bool
 }
 
 var (
@@ -78,9 +78,9 @@ func (c *stdioClient) GetLogLevel() (l mcp.LoggingLevel) {
 	return l
 }
 func (c *stdioClient) SetSubscriptionFilter(f mcp.SubscriptionFilter) {
-	c.locked(func() { c.filter, c.listens = f, !f.IsEmpty() })
+	c.locked(func() { c.filter, c.subscribed = f, !f.IsEmpty() })
 }
 func (c *stdioClient) SubscriptionFilter() (f mcp.SubscriptionFilter, active bool) {
-	c.locked(func() { f, active = c.filter, c.listens })
+	c.locked(func() { f, active = c.filter, c.subscribed })
 	return f, active
 }

@@ -50,14 +50,14 @@ func (c *stdioConn) watchReader(ctx context.Context) {
 	}
 	tick := time.NewTicker(readerEvery)
 	defer tick.Stop()
-	for !c.busy() || !readerGone(out) {
+	for !c.busy() || !readerClosed(out) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
-	c.lose(syscall.EPIPE)
+	c.disconnect(syscall.EPIPE)
 }
 
 // busy reports whether requests are being served.
@@ -67,8 +67,8 @@ func (c *stdioConn) busy() bool {
 	return c.active > 0
 }
 
-// lose ends the connection to a client that is gone.
-func (c *stdioConn) lose(err error) {
+// disconnect ends the connection to a client that is gone.
+func (c *stdioConn) disconnect(err error) {
 	c.stop(fmt.Errorf("writing standard output: %w", err)) // first: ending requests also find no reader
 	c.end()
 }

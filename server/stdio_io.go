@@ -103,7 +103,7 @@ func (c *stdioConn) write(data []byte) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	if _, err := c.out.Write(append(data, '\n')); err != nil {
-		c.lose(err)
+		c.disconnect(err)
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *stdioConn) pump(ctx context.Context) {
 }
 
 func (c *stdioConn) writeNotification(n mcp.JSONRPCNotification) {
-	if n.Method == string(mcp.MethodNotificationToolsListChanged) && !c.s.isNews(c.conv) {
+	if n.Method == string(mcp.MethodNotificationToolsListChanged) && !c.s.hasListChanged(c.conv) {
 		return
 	}
 	if data, err := json.Marshal(n); err == nil {

@@ -33,14 +33,14 @@ type stream struct {
 	in      *incoming
 	timeout time.Duration // of one write
 
-	wanted func() bool // reports whether the request is not cancelled
-	answer func() bool // the same; if true, it cannot be cancelled any more
+	mayWrite func() bool // reports whether the request is not cancelled
+	answer   func() bool // the same; if true, it cannot be cancelled any more
 
-	mu        sync.Mutex
-	ours      bool          // we turned the response into an event stream
-	header    bool          // the header is written
-	answering bool          // the answer is being written
-	event     chan struct{} // closed when the library has written an event
+	mu            sync.Mutex
+	isEventStream bool          // we turned the response into an event stream
+	header        bool          // the header is written
+	answering     bool          // the answer is being written
+	event         chan struct{} // closed when the library has written an event
 }
 
 func newStream(w http.ResponseWriter, in *incoming, timeout time.Duration) *stream {
@@ -63,11 +63,11 @@ func (s *stream) notify(method string, params any) error {
 func (s *stream) send(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.wanted() {
+	if !s.mayWrite() {
 		return nil
 	}
 	if !s.header {
-		s.ours = true
+		s.isEventStream = true
 		s.openStream()
 	}
 	if err := s.writeEvent(data); err != nil {
@@ -90,7 +90,7 @@ func (s *stream) openStream() {
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.header && !s.wanted() {
+	if !s.header && !s.mayWrite() {
 		s.openStream()
 	}
 }
@@ -163,7 +163,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	length := len(p) // of the library's text; the text written may differ
 	isEvent := bytes.HasPrefix(p, []byte("event: "))
-	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.wanted() {
+	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.mayWrite() {
 		return length, nil
 	}
 	if !s.header {
@@ -182,7 +182,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	} else if s.in.unknown != nil {
 		p = explainUnknown(p, s.in)
 	}
-	if s.ours && !isEvent {
+	if s.isEventStream && !isEvent {
 		return length, s.writeEvent(p)
 	}
 	return length, s.bounded(func() error {

@@ -42,13 +42,13 @@ func TestAnswerOrSilence(t *testing.T) {
 		rec := httptest.NewRecorder()
 		w := newStream(rec, in, time.Second)
 		w.answer = func() bool { return m.answer(req) }
-		w.wanted = func() bool { return m.wanted(req) }
+		w.mayWrite = func() bool { return m.mayWrite(req) }
 		for _, step := range tc.steps {
 			switch step {
 			case "cancel":
 				m.cancelIn(req.session, "n1")
 			case "late":
-				if m.cancelIn(req.session, "n1"); !m.wanted(req) {
+				if m.cancelIn(req.session, "n1"); !m.mayWrite(req) {
 					t.Errorf("%s: what is being answered was cancelled", tc.why)
 				}
 			case "notify":
@@ -76,8 +76,8 @@ func TestOwnHeader(t *testing.T) {
 		rec := httptest.NewRecorder()
 		rec.Header().Set("Vary", "Origin")
 		w := newStream(rec, &incoming{}, time.Second)
-		w.wanted = func() bool { return true }
-		w.answer = w.wanted
+		w.mayWrite = func() bool { return true }
+		w.answer = w.mayWrite
 		opened := make(chan error)
 		go func() { opened <- w.notify("notifications/progress", nil) }()
 		for range 1000 { // for as long as the other goroutine takes to begin

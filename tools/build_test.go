@@ -35,7 +35,7 @@ func minimal() tools.Def[in, in, out] {
 func TestDefaultsAreConservative(t *testing.T) {
 	tool := tools.MustBuild(minimal())
 	if tool.Hints != (tools.Hints{}) || tool.Title != "Echo" || tool.MaxResultSize != tools.DefaultResultSize ||
-		tool.Interrupt != tools.Cancel || tool.Keep != tools.KeepHead || tool.Loading != tools.LoadAuto {
+		tool.Interrupt != tools.Cancel || tool.Excerpt != tools.ExcerptHead || tool.Loading != tools.LoadAuto {
 		t.Errorf("defaults: %+v", tool)
 	}
 	call, err := tool.Parse(json.RawMessage(`{"word":"x"}`))

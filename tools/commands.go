@@ -13,18 +13,18 @@ type CommandAccess struct {
 	ReadDenied bool   // rules deny reading some file in the roots
 	ReadRule   string // one of these rules, if it may cover a file in the roots; otherwise ""
 
-	// Kept returns the paths with special access, as far as they can be found. It searches
+	// RestrictedPaths returns the paths with special access, as far as they can be found. It searches
 	// the roots for them.
-	Kept func(context.Context) (Kept, error)
+	RestrictedPaths func(context.Context) (RestrictedPaths, error)
 
 	// Outside reports that the call leaves something running that may change files until
 	// done is called. The caller calls done once.
 	Outside func() (done func())
 }
 
-// Kept lists the paths with special access for commands. A folder includes everything below
+// RestrictedPaths lists the paths with special access for commands. A folder includes everything below
 // it.
-type Kept struct {
+type RestrictedPaths struct {
 	Hidden    []string // must not be read; need not exist
 	Unchanged []string // may be read, not changed
 	Names     []string // protected names that must not be created

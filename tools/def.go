@@ -69,13 +69,13 @@ type Def[In, Prepared, Out any] struct {
 	// stored, and the model gets the part that Keep selects. 0: DefaultResultSize.
 	// Unlimited: the tool limits its results itself.
 	MaxResultSize int
-	Keep          Keep
+	Excerpt       Excerpt
 
-	IsReadOnly        Fact[Prepared] // changes nothing except its own session
-	IsDestructive     Fact[Prepared] // may destroy data that cannot be restored
-	IsConcurrencySafe Fact[Prepared] // may run at the same time as other concurrency-safe calls
-	IsIdempotent      Fact[Prepared] // two identical calls have the effect of one
-	IsOpenWorld       Fact[Prepared] // reaches beyond this machine
+	IsReadOnly        Annotation[Prepared] // changes nothing except its own session
+	IsDestructive     Annotation[Prepared] // may destroy data that cannot be restored
+	IsConcurrencySafe Annotation[Prepared] // may run at the same time as other concurrency-safe calls
+	IsIdempotent      Annotation[Prepared] // two identical calls have the effect of one
+	IsOpenWorld       Annotation[Prepared] // reaches beyond this machine
 
 	// IsEnabled returns nil if the tool is available, or an error with the reason. It is
 	// called at the start. Registry.Refresh calls it again if the error wraps ErrLater.
@@ -84,7 +84,7 @@ type Def[In, Prepared, Out any] struct {
 	// Shared holds for read-only calls whose result is the same for every session with the
 	// same roots and working directory. Identical calls at the same time may then be
 	// deduplicated. A result that differs after all sets Result.Private.
-	Shared Fact[Prepared]
+	Shared Annotation[Prepared]
 
 	// Cascades reports whether a failure of the tool cancels the commands sent with it.
 	Cascades bool
@@ -154,30 +154,32 @@ const (
 
 func (i Interrupt) String() string { return [...]string{"cancel", "finish"}[i] }
 
-// Keep selects the part of a result that the model gets when the result exceeds the limit.
-type Keep uint8
+// Excerpt selects the part of a result that the model gets when the result exceeds the limit.
+type Excerpt uint8
 
 const (
-	KeepHead Keep = iota // the beginning
-	KeepTail             // a little of the beginning, and mostly the end
-	KeepEnds             // equal parts of the beginning and the end
+	ExcerptHead Excerpt = iota // the beginning
+	ExcerptTail                // a little of the beginning, and mostly the end
+	ExcerptEnds                // equal parts of the beginning and the end
 )
 
-func (k Keep) String() string { return [...]string{"head", "tail", "ends"}[k] }
+func (k Excerpt) String() string { return [...]string{"head", "tail", "ends"}[k] }
 
-// Fact is an annotation that holds for no call (the zero value), for all calls, or for
+// Annotation is an annotation that holds for no call (the zero value), for all calls, or for
 // those that a function accepts.
-type Fact[Prepared any] struct {
-	always bool
-	when   func(*Env, Prepared) bool
+type Annotation[Prepared any] struct {
+	always  bool
+	accepts func(*Env, Prepared) bool
 }
 
 // Always returns a fact that holds for every call.
-func Always[Prepared any]() Fact[Prepared] { return Fact[Prepared]{always: true} }
+func Always[Prepared any]() Annotation[Prepared] { return Annotation[Prepared]{always: true} }
 
 // When returns a fact that holds for the calls that f accepts.
-func When[Prepared any](f func(*Env, Prepared) bool) Fact[Prepared] { return Fact[Prepared]{when: f} }
+func When[Prepared any](f func(*Env, Prepared) bool) Annotation[Prepared] {
+	return Annotation[Prepared]{accepts: f}
+}
 
-func (f Fact[Prepared]) holds(env *Env, in Prepared) bool {
-	return f.always || f.when != nil && f.when(env, in)
+func (f Annotation[Prepared]) holds(env *Env, in Prepared) bool {
+	return f.always || f.accepts != nil && f.accepts(env, in)
 }

@@ -11,16 +11,16 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Said holds the annotations that an upstream server declares for a tool. nil: the server
+// DeclaredAnnotations holds the annotations that an upstream server declares for a tool. nil: the server
 // declares nothing.
-type Said struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
+type DeclaredAnnotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
 // ReadOnlyHint reports whether the server declares the tool read-only.
-func (s *Said) ReadOnlyHint() bool { return s.ReadOnly != nil && *s.ReadOnly }
+func (s *DeclaredAnnotations) ReadOnlyHint() bool { return s.ReadOnly != nil && *s.ReadOnly }
 
 // DestructiveHint reports whether the tool may be destructive. As in MCP, a tool that is
 // not read-only may be destructive unless its server declares that it is not.
-func (s *Said) DestructiveHint() bool {
+func (s *DeclaredAnnotations) DestructiveHint() bool {
 	return !s.ReadOnlyHint() && (s.Destructive == nil || *s.Destructive)
 }
 
@@ -28,14 +28,14 @@ func (s *Said) DestructiveHint() bool {
 // unchanged and not trusted, with one exception: calls of a tool declared read-only may run
 // at the same time as other calls.
 type Foreign struct {
-	Server  string // its name in the settings
-	Name    string // name that models use: mcp__server__tool
-	Title   string
-	Prompt  string
-	Aliases []string
-	Loading Loading
-	Notice  string // as in Tool
-	Said    Said
+	Server   string // its name in the settings
+	Name     string // name that models use: mcp__server__tool
+	Title    string
+	Prompt   string
+	Aliases  []string
+	Loading  Loading
+	Notice   string // as in Tool
+	Declared DeclaredAnnotations
 
 	InputSchema  json.RawMessage // unchanged; any JSON Schema of an object
 	OutputSchema json.RawMessage // nil: none
@@ -65,7 +65,7 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	}
 	t := &Tool{
 		Name: f.Name, Title: f.Title, Prompt: f.Prompt, Aliases: f.Aliases, Loading: f.Loading,
-		Server: f.Server, Said: &f.Said, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Keep: KeepHead,
+		Server: f.Server, Declared: &f.Declared, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Excerpt: ExcerptHead,
 		enabled: func() error { return nil },
 		schemas: func() (*schemas, error) {
 			return &schemas{rawIn: f.InputSchema, rawOut: f.OutputSchema, in: &jsonschema.Schema{}}, nil
@@ -111,7 +111,7 @@ func (i *foreignInput) prepare(*Env) (input, error) { return i, nil }
 // facts trusts the read-only hint for concurrency only. Every call may reach beyond this
 // machine.
 func (i *foreignInput) facts(*Env) Facts {
-	return Facts{ConcurrencySafe: i.f.Said.ReadOnlyHint(), Destructive: i.f.Said.DestructiveHint(), OpenWorld: true}
+	return Facts{ConcurrencySafe: i.f.Declared.ReadOnlyHint(), Destructive: i.f.Declared.DestructiveHint(), OpenWorld: true}
 }
 
 func (i *foreignInput) shared(*Env) bool { return false }

@@ -95,17 +95,17 @@ func TestForeignInput(t *testing.T) {
 func TestForeignFacts(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
-		said                        tools.Said
+		said                        tools.DeclaredAnnotations
 		safe, destructive, destroys bool
 	}{
-		{tools.Said{}, false, true, true},
-		{tools.Said{ReadOnly: &yes}, true, false, false},
-		{tools.Said{ReadOnly: &yes, Destructive: &yes}, true, false, false},
-		{tools.Said{ReadOnly: &no}, false, true, true},
-		{tools.Said{Destructive: &no}, false, false, false},
-		{tools.Said{Destructive: &yes}, false, true, true},
+		{tools.DeclaredAnnotations{}, false, true, true},
+		{tools.DeclaredAnnotations{ReadOnly: &yes}, true, false, false},
+		{tools.DeclaredAnnotations{ReadOnly: &yes, Destructive: &yes}, true, false, false},
+		{tools.DeclaredAnnotations{ReadOnly: &no}, false, true, true},
+		{tools.DeclaredAnnotations{Destructive: &no}, false, false, false},
+		{tools.DeclaredAnnotations{Destructive: &yes}, false, true, true},
 	} {
-		tool := foreign(t, tools.Foreign{Said: c.said, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		tool := foreign(t, tools.Foreign{Declared: c.said, InputSchema: json.RawMessage(`{"type":"object"}`)})
 		call, err := tool.Parse(nil)
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ type Parts struct {
 	List []policy.Part
 	// Unresolved is the reason why List may be incomplete; "" if it is complete.
 	Unresolved string
-	Doubtful   string // as policy.Parts.Doubtful
+	Incomplete string // as policy.Parts.Incomplete
 	Unnamed    string // as policy.Parts.Unnamed
 	Paths      []NamedPath
 	// Readable and Writable list folders outside of the roots in which files may be used

@@ -35,15 +35,15 @@ type Tool struct {
 	Feature       string
 	Interrupt     Interrupt
 	MaxResultSize int // in characters, or Unlimited
-	Keep          Keep
+	Excerpt       Excerpt
 	Cascades      bool
 	Hints         Hints
 
 	// Server is the upstream server of the tool, or "" for one of our own.
 	Server string
-	// Said holds the annotations that an upstream server declares. They are not verified.
+	// Declared holds the annotations that an upstream server declares. They are not verified.
 	// nil: the tool is one of our own.
-	Said *Said
+	Declared *DeclaredAnnotations
 	// Notice is one sentence for the user to read before the tool is used, such as that its
 	// definition has changed. It is safe to show. "": none.
 	Notice string
@@ -103,7 +103,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 		return fail("SearchHint has %d words, not 3 to 10", words)
 	case d.MaxResultSize != 0 && d.MaxResultSize != Unlimited && d.MaxResultSize < minResultSize:
 		return fail("MaxResultSize is %d; a preview and its notice need %d", d.MaxResultSize, minResultSize)
-	case d.IsReadOnly.always && (d.IsDestructive.always || d.IsDestructive.when != nil):
+	case d.IsReadOnly.always && (d.IsDestructive.always || d.IsDestructive.accepts != nil):
 		return fail("a tool that is always read-only is never destructive")
 	}
 	for _, a := range d.Aliases {
@@ -132,7 +132,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	t := &Tool{
 		Name: d.Name, Title: d.Title, Prompt: strings.TrimSpace(d.Prompt), SearchHint: d.SearchHint,
 		Aliases: d.Aliases, Loading: d.Loading, Feature: d.Feature, Interrupt: d.Interrupt,
-		MaxResultSize: d.MaxResultSize, Keep: d.Keep, Cascades: d.Cascades,
+		MaxResultSize: d.MaxResultSize, Excerpt: d.Excerpt, Cascades: d.Cascades,
 		Hints: Hints{
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,
@@ -143,8 +143,8 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	}
 	// A tool that may be destructive for some calls is declared destructive: hints describe
 	// the worst call.
-	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.when != nil
-	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.when != nil
+	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.accepts != nil
+	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.accepts != nil
 	t.parse = func(raw json.RawMessage) (arguments, error) {
 		s, err := t.schemas()
 		if err != nil {

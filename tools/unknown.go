@@ -91,7 +91,7 @@ func (c *Catalogue) near(name string) (names, near []string) {
 			continue
 		}
 		names = append(names, t.Name)
-		changing[t.Name] = !t.Hints.ReadOnly && (t.Said == nil || !t.Said.ReadOnlyHint())
+		changing[t.Name] = !t.Hints.ReadOnly && (t.Declared == nil || !t.Declared.ReadOnlyHint())
 	}
 	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
 		return changing[n] && !sameButServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))

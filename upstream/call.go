@@ -74,9 +74,9 @@ func (c *call) end() {
 	c.conn.leave()
 }
 
-// tell passes on progress without blocking. It drops progress if the channel is
+// sendProgress passes on progress without blocking. It drops progress if the channel is
 // full.
-func (c *call) tell(p tools.Progress) {
+func (c *call) sendProgress(p tools.Progress) {
 	select {
 	case c.progress <- p:
 	default:
@@ -220,7 +220,7 @@ func unused(conn *conn, x *answer, err error) *failure {
 	case conn.peer != nil && conn.isLost():
 		return conn.lostError()
 	case conn.peer != nil:
-		return &failure{why: "it does not read what it is sent"}
+		return &failure{reason: "it does not read what it is sent"}
 	case x.status == 0 && !errors.Is(err, transport.ErrSessionTerminated):
 		return byNetwork(err)
 	case conn.modern:
@@ -228,7 +228,7 @@ func unused(conn *conn, x *answer, err error) *failure {
 			return f
 		}
 	}
-	return &failure{why: "it does not know the session any more"}
+	return &failure{reason: "it does not know the session any more"}
 }
 
 // asksInput reports whether a result is a question to the user.

@@ -23,9 +23,9 @@ func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *p
 		}
 	case s.m.AskAlways:
 		return s.ask(f, fmt.Sprintf("nobody has said that the tools of the server %s may be used", name))
-	case !f.Said.DestructiveHint():
+	case !f.Declared.DestructiveHint():
 		return nil
-	case f.Said.Destructive == nil:
+	case f.Declared.Destructive == nil:
 		return s.ask(f, fmt.Sprintf("the server %s does not say that the tool destroys nothing", name))
 	}
 	return s.ask(f, fmt.Sprintf("the server %s says that the tool may destroy something", name))

@@ -15,10 +15,10 @@ import (
 // connection that is no longer usable is retired: it closes when the last user
 // has left.
 type conn struct {
-	s      *server
-	client *client.Client
-	peer   *peer  // nil over HTTP
-	hangUp func() // closes idle HTTP connections; nil over stdio
+	s         *server
+	client    *client.Client
+	peer      *peer  // nil over HTTP
+	closeIdle func() // closes idle HTTP connections; nil over stdio
 
 	modern, hasTools, listChanges, hasResources bool
 
@@ -91,9 +91,9 @@ func (c *conn) closeLater() {
 	}()
 }
 
-// lost records that the server sends nothing more. Only the first call has an
+// markLost records that the server sends nothing more. Only the first call has an
 // effect.
-func (c *conn) lost(cause error) {
+func (c *conn) markLost(cause error) {
 	c.mu.Lock()
 	first := c.cause == nil
 	if first {
@@ -132,9 +132,9 @@ func (c *conn) lostError() *failure {
 	c.mu.Unlock()
 	switch {
 	case errors.Is(cause, errTooLong):
-		return &failure{why: "it sent a line of more than " + sizeText(maxAnswer)}
+		return &failure{reason: "it sent a line of more than " + sizeText(maxAnswer)}
 	case c.peer != nil:
-		return &failure{why: c.peer.epitaph()}
+		return &failure{reason: c.peer.exitDescription()}
 	}
 	return byNetwork(cause)
 }
@@ -153,8 +153,8 @@ func (c *conn) close() {
 		if c.peer != nil {
 			c.peer.end()
 		}
-		if c.hangUp != nil {
-			c.hangUp()
+		if c.closeIdle != nil {
+			c.closeIdle()
 		}
 		c.wg.Wait()
 		c.s.m.mu.Lock()
@@ -191,6 +191,6 @@ func (c *conn) progressed(fields map[string]any) {
 		p.Total, _ = fields["total"].(float64)
 		p.Message, _ = fields["message"].(string)
 		p.Message = line(p.Message[:min(len(p.Message), maxWords)])
-		call.tell(p)
+		call.sendProgress(p)
 	}
 }

@@ -102,7 +102,7 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 	f := tools.Foreign{
 		Server: s.Name, Name: d.called, Title: oneOf(line(d.Title), line(d.Annotations.Title)), Prompt: s.prompt(d.Description),
 		Loading: tools.LoadDeferred, InputSchema: d.Input,
-		Said: tools.Said{
+		Declared: tools.DeclaredAnnotations{
 			ReadOnly: d.Annotations.ReadOnly, Destructive: d.Annotations.Destructive,
 			Idempotent: d.Annotations.Idempotent, OpenWorld: d.Annotations.OpenWorld,
 		},
@@ -172,9 +172,9 @@ func (s *server) prompt(text string) string {
 	return text[:end] + cut
 }
 
-// keepSame returns now with each unchanged tool replaced by its object in
+// reuseUnchanged returns now with each unchanged tool replaced by its object in
 // before.
-func keepSame(before, now []own) []own {
+func reuseUnchanged(before, now []own) []own {
 	for i, t := range now {
 		j := slices.IndexFunc(before, func(old own) bool { return old.name == t.name })
 		// A tool that may be refused as changed must be judged by its exact
@@ -193,10 +193,10 @@ func alike(a, b *tools.Tool) bool {
 	outA, _ := a.OutputSchema()
 	outB, _ := b.OutputSchema()
 	return a.Name == b.Name && a.Title == b.Title && a.Prompt == b.Prompt && a.Notice == b.Notice && a.Loading == b.Loading &&
-		bytes.Equal(inA, inB) && bytes.Equal(outA, outB) && sameSaid(a.Said, b.Said)
+		bytes.Equal(inA, inB) && bytes.Equal(outA, outB) && sameDeclared(a.Declared, b.Declared)
 }
 
-func sameSaid(a, b *tools.Said) bool {
+func sameDeclared(a, b *tools.DeclaredAnnotations) bool {
 	same := func(x, y *bool) bool { return (x == nil) == (y == nil) && (x == nil || *x == *y) }
 	return same(a.ReadOnly, b.ReadOnly) && same(a.Destructive, b.Destructive) &&
 		same(a.Idempotent, b.Idempotent) && same(a.OpenWorld, b.OpenWorld)

@@ -39,7 +39,7 @@ func TestDefinitions(t *testing.T) {
 	for _, tool := range s.tools {
 		in, _ := tool.InputSchema()
 		res, _ := tool.OutputSchema()
-		said, _ := json.Marshal(tool.Said)
+		said, _ := json.Marshal(tool.Declared)
 		prompt := tool.Prompt
 		if len(prompt) > 200 {
 			prompt = fmt.Sprintf("%d bytes that end in %s", len(prompt), prompt[len(prompt)-20:])

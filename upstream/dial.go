@@ -86,9 +86,9 @@ func (s *server) open(ctx context.Context, legacy, listen bool) (*conn, error) {
 // transport returns the transport to the server. Over stdio, it starts the
 // server.
 func (s *server) transport(ctx context.Context, c *conn, listen bool) (transport.Interface, error) {
-	log := slog.New(quiet{s.m.Log.Handler()}).With("server", s.Name)
+	log := slog.New(debugHandler{s.m.Log.Handler()}).With("server", s.Name)
 	if s.URL != "" {
-		return s.reach(c, listen, log)
+		return s.newHTTPTransport(c, listen, log)
 	}
 	p, err := s.m.Start(ctx, Command{
 		Program: s.Command, Args: s.Args, Env: s.environment(s.m.Environ, runtime.GOOS), Dir: s.workingDir(s.m.Dir),
@@ -96,7 +96,7 @@ func (s *server) transport(ctx context.Context, c *conn, listen bool) (transport
 	if err != nil {
 		return nil, err
 	}
-	c.peer = newPeer(p, s.m.Log.With("server", s.Name), c.lost)
+	c.peer = newPeer(p, s.m.Log.With("server", s.Name), c.markLost)
 	io := transport.NewIO(c.peer.out, c.peer.in, nil)
 	transport.WithCommandLogger(log)(io)
 	return &stdioTap{Stdio: io, lost: c.ended}, nil
@@ -165,15 +165,15 @@ func (c *conn) changed() {
 	}
 }
 
-// quiet lowers all log records of the library to debug level, because they do
+// debugHandler lowers all log records of the library to debug level, because they do
 // not help the user.
-type quiet struct{ slog.Handler }
+type debugHandler struct{ slog.Handler }
 
-func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {
+func (q debugHandler) Enabled(ctx context.Context, _ slog.Level) bool {
 	return q.Handler.Enabled(ctx, slog.LevelDebug)
 }
 
-func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+func (q debugHandler) Handle(ctx context.Context, r slog.Record) error {
 	out := slog.NewRecord(r.Time, slog.LevelDebug, "mcp client: "+line(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		out.AddAttrs(slog.String(a.Key, line(a.Value.String())))
@@ -182,5 +182,9 @@ func (q quiet) Handle(ctx context.Context, r slog.Record) error {
 	return q.Handler.Handle(ctx, out)
 }
 
-func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
-func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
+func (q debugHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return debugHandler{q.Handler.WithAttrs(attrs)}
+}
+func (q debugHandler) WithGroup(name string) slog.Handler {
+	return debugHandler{q.Handler.WithGroup(name)}
+}

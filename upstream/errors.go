@@ -29,11 +29,11 @@ func line(s string) string { return plain.Line(strings.Join(strings.Fields(s), "
 // failure is the reason why a server is not connected, as a phrase that begins
 // with "it".
 type failure struct {
-	why  string
-	next string // the step that helps, if the user must do it; "" if trying again may help
+	reason string
+	next   string // the step that helps, if the user must do it; "" if trying again may help
 }
 
-func (f *failure) Error() string { return f.why }
+func (f *failure) Error() string { return f.reason }
 
 // Errors that end connections and calls.
 var (
@@ -68,7 +68,7 @@ func (s *server) unreachable(f *failure) error {
 	if f.next != "" {
 		next = f.next
 	}
-	return fault.New(fmt.Sprintf("the server %s cannot be reached: %s", line(s.Name), f.why), next)
+	return fault.New(fmt.Sprintf("the server %s cannot be reached: %s", line(s.Name), f.reason), next)
 }
 
 // barred returns the error of a call to a server that is never started.
@@ -86,11 +86,11 @@ func (s *server) explain(ctx context.Context, err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case s.m.ctx.Err() != nil:
-		return &failure{why: "it is being ended"}
+		return &failure{reason: "it is being ended"}
 	case ctx.Err() != nil:
-		return &failure{why: "it does not answer within " + seconds(s.m.ConnectTimeout)}
+		return &failure{reason: "it does not answer within " + seconds(s.m.ConnectTimeout)}
 	case x != nil && x.rpc != nil && x.status < http.StatusBadRequest:
-		return &failure{why: "it refuses to be connected: " + line(x.rpc.Message)}
+		return &failure{reason: "it refuses to be connected: " + line(x.rpc.Message)}
 	case x != nil:
 		if f := byStatus(x.status); f != nil {
 			return f
@@ -104,16 +104,16 @@ func byStatus(status int) *failure {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return &failure{
-			why:  fmt.Sprintf("it refuses access (HTTP status %d)", status),
-			next: "Ask the user to set the headers that it wants in the settings, under mcpServers.",
+			reason: fmt.Sprintf("it refuses access (HTTP status %d)", status),
+			next:   "Ask the user to set the headers that it wants in the settings, under mcpServers.",
 		}
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return &failure{
-			why:  fmt.Sprintf("there is no MCP server at its URL (HTTP status %d)", status),
-			next: "Ask the user to correct the url in the settings, under mcpServers.",
+			reason: fmt.Sprintf("there is no MCP server at its URL (HTTP status %d)", status),
+			next:   "Ask the user to correct the url in the settings, under mcpServers.",
 		}
 	case status >= http.StatusBadRequest:
-		return &failure{why: fmt.Sprintf("it answers with HTTP status %d", status)}
+		return &failure{reason: fmt.Sprintf("it answers with HTTP status %d", status)}
 	}
 	return nil
 }
@@ -126,28 +126,28 @@ func byNetwork(err error) *failure {
 	switch {
 	case errors.Is(err, errRedirect):
 		return &failure{
-			why:  "it redirects to another address, which is not followed since its headers may hold secrets",
-			next: "Ask the user to put the new address into the settings, under mcpServers.",
+			reason: "it redirects to another address, which is not followed since its headers may hold secrets",
+			next:   "Ask the user to put the new address into the settings, under mcpServers.",
 		}
 	case errors.Is(err, errTooLong):
-		return &failure{why: "it sends more than " + sizeText(maxAnswer)}
+		return &failure{reason: "it sends more than " + sizeText(maxAnswer)}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{why: "nobody listens at its address"}
+		return &failure{reason: "nobody listens at its address"}
 	case errors.As(err, &dns):
-		return &failure{why: "its host is not known"}
+		return &failure{reason: "its host is not known"}
 	case errors.As(err, &version):
-		return &failure{why: fmt.Sprintf("it speaks protocol version %q, which is not known here", line(version.Version))}
+		return &failure{reason: fmt.Sprintf("it speaks protocol version %q, which is not known here", line(version.Version))}
 	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
-		return &failure{why: "no encrypted connection to it can be made: " + line(lastPart(err.Error()))}
-	case isNonsense(err):
-		return &failure{why: "what it answers is not MCP"}
+		return &failure{reason: "no encrypted connection to it can be made: " + line(lastPart(err.Error()))}
+	case isUndecodable(err):
+		return &failure{reason: "what it answers is not MCP"}
 	}
-	return &failure{why: "the connection to it failed"}
+	return &failure{reason: "the connection to it failed"}
 }
 
-// isNonsense reports whether the library could not decode an answer. The
+// isUndecodable reports whether the library could not decode an answer. The
 // library has no error values for that, so the text is searched.
-func isNonsense(err error) bool {
+func isUndecodable(err error) bool {
 	return !errors.Is(err, io.ErrUnexpectedEOF) && slices.ContainsFunc(
 		[]string{"unexpected content type", "unmarshal", "decode", "should contain RPC id"},
 		func(words string) bool { return strings.Contains(err.Error(), words) })
@@ -176,35 +176,35 @@ func (c *call) failed(err error) error {
 		if next == "" {
 			next = "Do it another way."
 		}
-		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), next)
+		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.reason), next)
 	} else if f != nil {
 		if x.rpc != nil && line(x.rpc.Message) != "" {
-			f.why += ": " + line(x.rpc.Message)
+			f.reason += ": " + line(x.rpc.Message)
 		}
-		return unsure(fmt.Sprintf("the server %s failed in the call: %s", name, f.why))
+		return uncertainFault(fmt.Sprintf("the server %s failed in the call: %s", name, f.reason))
 	}
 	if errors.Is(err, errRedirect) {
 		f := byNetwork(err)
-		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), f.next)
+		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.reason), f.next)
 	}
-	if x.err == nil || x.status == http.StatusOK && isNonsense(err) {
-		return s.nonsense("call")
+	if x.err == nil || x.status == http.StatusOK && isUndecodable(err) {
+		return s.protocolFault("call")
 	}
 	if c.conn.peer != nil {
 		if c.conn.isTooLong() {
-			return unsure(fmt.Sprintf("the connection to the server %s was closed while the call ran: %s", name, c.conn.lostError().why))
+			return uncertainFault(fmt.Sprintf("the connection to the server %s was closed while the call ran: %s", name, c.conn.lostError().reason))
 		}
 		how := ""
 		if c.conn.isLost() {
-			how = ": " + c.conn.lostError().why
+			how = ": " + c.conn.lostError().reason
 		}
-		return unsure(fmt.Sprintf("the server %s ended while the call ran%s", name, how))
+		return uncertainFault(fmt.Sprintf("the server %s ended while the call ran%s", name, how))
 	}
-	return unsure(fmt.Sprintf("the connection to the server %s was lost while the call ran", name))
+	return uncertainFault(fmt.Sprintf("the connection to the server %s was lost while the call ran", name))
 }
 
-// unsure returns the error of a call that may have taken effect.
-func unsure(fact string) error {
+// uncertainFault returns the error of a call that may have taken effect.
+func uncertainFault(fact string) error {
 	return fault.New(fact+"; whether it took effect is not known", "Look before you repeat it.")
 }
 

@@ -55,7 +55,7 @@ func (c *fakeConn) Input() io.WriteCloser { return c.inW }
 func (c *fakeConn) Output() io.ReadCloser { return c.outR }
 func (c *fakeConn) Errors() io.ReadCloser { return c.errR }
 func (c *fakeConn) Done() <-chan struct{} { return c.done }
-func (c *fakeConn) How() string           { return c.how }
+func (c *fakeConn) Ending() string        { return c.how }
 func (c *fakeConn) End(time.Duration) error {
 	c.exit("by signal 15 (terminated)")
 	return nil

@@ -18,21 +18,21 @@ import (
 // endSession is the timeout for the request that ends a session.
 const endSession = 300 * time.Millisecond
 
-// maxMisses is the number of failed attempts in a row to open the stream of
+// maxStreamFailures is the number of failed attempts in a row to open the stream of
 // changes, after which it is given up. The library would try every second for
 // ever unless the answer is status 405.
-const maxMisses = 5
+const maxStreamFailures = 5
 
-// reach makes the transport to a server over HTTP.
-func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
+// newHTTPTransport makes the transport to a server over HTTP.
+func (s *server) newHTTPTransport(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &failure{why: "its url is not one of http or https", next: "Ask the user to correct the url in the settings, under mcpServers."}
+		return nil, &failure{reason: "its url is not one of http or https", next: "Ask the user to correct the url in the settings, under mcpServers."}
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	c.hangUp = base.CloseIdleConnections
+	c.closeIdle = base.CloseIdleConnections
 	web := &http.Client{
-		Transport:     &door{next: base, origin: origin(u), headers: s.Headers, opened: c.changed},
+		Transport:     &roundTripper{next: base, origin: origin(u), headers: s.Headers, opened: c.changed},
 		CheckRedirect: sameOrigin,
 	}
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(web), transport.WithHTTPLogger(log)}
@@ -61,18 +61,18 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// door is the HTTP transport for all requests to a server. It adds the headers
+// roundTripper is the HTTP transport for all requests to a server. It adds the headers
 // of the settings, limits the size of responses, and records their status.
-type door struct {
-	next    http.RoundTripper
-	origin  string
-	headers map[string]string
-	opened  func()       // called when the stream of changes has begun
-	misses  atomic.Int32 // failed attempts in a row to open the stream of changes
+type roundTripper struct {
+	next           http.RoundTripper
+	origin         string
+	headers        map[string]string
+	opened         func()       // called when the stream of changes has begun
+	streamFailures atomic.Int32 // failed attempts in a row to open the stream of changes
 }
 
 // RoundTrip makes one request. It refuses requests to another origin.
-func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
+func (d *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != d.origin {
 		return nil, errRedirect
 	}
@@ -85,17 +85,17 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range d.headers {
 		req.Header.Set(name, value)
 	}
-	if req.Method == http.MethodGet && d.misses.Load() >= maxMisses {
+	if req.Method == http.MethodGet && d.streamFailures.Load() >= maxStreamFailures {
 		cancel()
 		return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 	}
 	resp, err := d.next.RoundTrip(req)
 	if req.Method == http.MethodGet {
 		if err == nil && resp.StatusCode < http.StatusBadRequest {
-			d.misses.Store(0)
+			d.streamFailures.Store(0)
 			d.opened()
 		} else {
-			d.misses.Add(1)
+			d.streamFailures.Add(1)
 		}
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.set(func(a *answer) { a.status = resp.StatusCode })
 	resp.Body = &body{
-		ReadCloser: resp.Body, cancel: cancel, left: maxAnswer, capture: c,
+		ReadCloser: resp.Body, cancel: cancel, remaining: maxAnswer, capture: c,
 		stream: req.Method == http.MethodGet || ctx.Value(streamKey{}) != nil,
 	}
 	return resp, nil
@@ -121,19 +121,19 @@ func streaming(ctx context.Context) context.Context {
 // body is a response body with a size limit.
 type body struct {
 	io.ReadCloser
-	cancel  context.CancelFunc
-	capture *capture
-	stream  bool
-	left    int64
+	cancel    context.CancelFunc
+	capture   *capture
+	stream    bool
+	remaining int64
 }
 
 // Read returns errTooLong when the limit is exceeded.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.stream && (bytes.Contains(p[:n], []byte("\n\n")) || bytes.Contains(p[:n], []byte("\r\n\r\n"))) {
-		b.left = maxAnswer
+		b.remaining = maxAnswer
 	}
-	if b.left -= int64(n); b.left < 0 {
+	if b.remaining -= int64(n); b.remaining < 0 {
 		b.capture.set(func(a *answer) { a.tooLong = true })
 		return 0, errTooLong
 	}

@@ -32,7 +32,7 @@ type Process interface {
 	// Done is closed when the process tree has ended. How then returns how the
 	// server ended, such as "with exit code 1".
 	Done() <-chan struct{}
-	How() string
+	Ending() string
 	// End ends the process tree: it asks the server to end, and kills what is
 	// left after grace.
 	End(grace time.Duration) error
@@ -59,7 +59,7 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 		return nil, process.ErrClosed
 	}
 	var made pipes
-	defer made.closeTheirs()
+	defer made.closeServerEnds()
 	p := &child{input: made.new(true), output: made.new(false), errors: made.new(false)}
 	if made.err != nil {
 		p.closeStreams()
@@ -67,16 +67,16 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 	}
 	spec := process.Spec{
 		Args: append([]string{program}, c.Args...), Env: c.Env, Dir: c.Dir, Grace: endGrace,
-		Input: made.theirs[0], Output: made.theirs[1], Errors: made.theirs[2],
+		Input: made.serverEnds[0], Output: made.serverEnds[1], Errors: made.serverEnds[2],
 	}
-	made.theirs = nil // Start closes them
+	made.serverEnds = nil // Start closes them
 	var err error
 	if p.Process, err = runner.Start(ctx, spec); err != nil {
 		p.closeStreams()
 		if errors.Is(err, errors.ErrUnsupported) {
-			return nil, &failure{why: "programs cannot be started on this system", next: "Ask the user to use it over HTTP."}
+			return nil, &failure{reason: "programs cannot be started on this system", next: "Ask the user to use it over HTTP."}
 		}
-		return nil, &failure{why: "it cannot be started: " + line(err.Error()), next: "Ask the user to correct its command in the settings, under mcpServers."}
+		return nil, &failure{reason: "it cannot be started: " + line(err.Error()), next: "Ask the user to correct its command in the settings, under mcpServers."}
 	}
 	return p, nil
 }
@@ -85,13 +85,13 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 func notFound(program string) *failure {
 	if filepath.Base(program) == program {
 		return &failure{
-			why:  fmt.Sprintf("its program %s is not found in the PATH that it gets", line(program)),
-			next: "Ask the user to install it, or write its whole path into the settings, under mcpServers.",
+			reason: fmt.Sprintf("its program %s is not found in the PATH that it gets", line(program)),
+			next:   "Ask the user to install it, or write its whole path into the settings, under mcpServers.",
 		}
 	}
 	return &failure{
-		why:  fmt.Sprintf("its program %s is not there or cannot be run", line(program)),
-		next: "Ask the user to correct its command in the settings, under mcpServers.",
+		reason: fmt.Sprintf("its program %s is not there or cannot be run", line(program)),
+		next:   "Ask the user to correct its command in the settings, under mcpServers.",
 	}
 }
 
@@ -128,8 +128,8 @@ func (l *local) close() error {
 
 // pipes creates pipes and holds the ends that the server uses.
 type pipes struct {
-	theirs []*os.File
-	err    error
+	serverEnds []*os.File
+	err        error
 }
 
 // new creates a pipe and returns our end. write reports whether we write to it.
@@ -143,12 +143,12 @@ func (p *pipes) new(write bool) *os.File {
 	if write {
 		r, w = w, r
 	}
-	p.theirs = append(p.theirs, w)
+	p.serverEnds = append(p.serverEnds, w)
 	return r
 }
 
-func (p *pipes) closeTheirs() {
-	for _, f := range p.theirs {
+func (p *pipes) closeServerEnds() {
+	for _, f := range p.serverEnds {
 		_ = f.Close()
 	}
 }
@@ -163,8 +163,8 @@ func (c *child) Input() io.WriteCloser { return c.input }
 func (c *child) Output() io.ReadCloser { return c.output }
 func (c *child) Errors() io.ReadCloser { return c.errors }
 
-// How describes how the server ended.
-func (c *child) How() string {
+// Ending describes how the server ended.
+func (c *child) Ending() string {
 	switch exit := c.Wait(); {
 	case exit.Lost != nil:
 		return "without anybody seeing how"

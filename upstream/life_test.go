@@ -131,7 +131,7 @@ func TestBackoff(t *testing.T) {
 			if works {
 				return nil
 			}
-			return &failure{why: "it cannot be started: no"}
+			return &failure{reason: "it cannot be started: no"}
 		}
 		m, b := beginFake(t, f, Config{})
 		call := func() string { return text2(m.find("x").call(t.Context(), testEnv(), "a", nil)) }
@@ -378,7 +378,7 @@ func TestCheck(t *testing.T) {
 		s.apply(list, map[string]string{"t1": "its description changed since the user last looked"})
 		for i, tool := range s.tools {
 			f := s.foreign(definition{Name: tool.name, called: tool.Name, Input: json.RawMessage(`{"type":"object"}`)}, "")
-			f.Said = *tool.Said
+			f.Declared = *tool.Declared
 			change := ""
 			if i == 1 {
 				change = "its description changed since the user last looked"
@@ -438,7 +438,7 @@ func TestPinAccepted(t *testing.T) {
 	s := newServer(m, Server{Name: "x", Prefix: "x"})
 	f := s.foreign(definition{Name: "a", called: "mcp__x__a", Input: json.RawMessage(`{"type":"object"}`)}, pins.changed["a"])
 	no := false
-	f.Said.Destructive = &no
+	f.Declared.Destructive = &no
 	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), pins.changed["a"]); d == nil || d.Behavior != policy.Deny {
 		t.Errorf("before: %+v", d)
 	}

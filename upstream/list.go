@@ -51,7 +51,7 @@ func (c *conn) pages(ctx context.Context, kind string, ask func(context.Context,
 		}
 		items, next, err := page(x.raw, kind)
 		if err != nil {
-			return nil, &failure{why: fmt.Sprintf("its list of %s is not one", kind)}
+			return nil, &failure{reason: fmt.Sprintf("its list of %s is not one", kind)}
 		}
 		for _, raw := range items {
 			size += len(raw)

@@ -180,7 +180,7 @@ func (m *Manager) Begin() {
 // waits until all attempts to connect have ended, but no longer than most.
 func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 	for _, s := range m.servers {
-		if !s.isKnown() {
+		if !s.isListed() {
 			s.wake()
 		}
 	}
@@ -192,7 +192,7 @@ func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 // loaded.
 func (m *Manager) WakeListed(all bool) {
 	for _, s := range m.servers {
-		if (all || s.Always) && !s.isKnown() {
+		if (all || s.Always) && !s.isListed() {
 			s.wake()
 		}
 	}
@@ -250,7 +250,7 @@ func (m *Manager) publish() {
 	defer m.publishing.Unlock()
 	list := make([]tools.Server, len(m.servers))
 	for i, s := range m.servers {
-		list[i] = s.seen()
+		list[i] = s.forRegistry()
 	}
 	m.Registry(list)
 }

@@ -47,7 +47,7 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []P
 			defer mu.Unlock()
 			out = append(out, list...)
 			if err != nil {
-				problems = append(problems, Problem{s.Name, why(err)})
+				problems = append(problems, Problem{s.Name, factOf(err)})
 			}
 		})
 	}
@@ -62,8 +62,8 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []P
 	return out, problems
 }
 
-// why returns the fact of an error.
-func why(err error) string {
+// factOf returns the fact of an error.
+func factOf(err error) string {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return line(f.Error())
@@ -119,7 +119,7 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, env *too
 	}
 	var r struct{ Contents []json.RawMessage }
 	if err := json.Unmarshal(raw, &r); err != nil || r.Contents == nil {
-		return nil, s.nonsense("reading of a resource")
+		return nil, s.protocolFault("reading of a resource")
 	}
 	var out []tools.Content
 	for _, item := range r.Contents {

@@ -24,10 +24,10 @@ func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 		Meta       map[string]json.RawMessage `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, s.nonsense("call")
+		return nil, s.protocolFault("call")
 	}
 	if r.Content == nil && isNull(r.Structured) {
-		return nil, s.nonsense("call")
+		return nil, s.protocolFault("call")
 	}
 	out := &tools.Response{Failed: r.IsError, Meta: meta(r.Meta)}
 	for _, item := range r.Content {
@@ -44,8 +44,8 @@ func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 	return out, nil
 }
 
-// nonsense returns the error for an answer that violates the protocol.
-func (s *server) nonsense(what string) error {
+// protocolFault returns the error for an answer that violates the protocol.
+func (s *server) protocolFault(what string) error {
 	return fault.New(fmt.Sprintf("what the server %s answered to the %s is not MCP; whether it took effect is not known", line(s.Name), what), "Look before you repeat it.")
 }
 

@@ -28,7 +28,7 @@ type server struct {
 	retry   time.Time // when the next attempt is allowed
 	legacy  bool      // whether it answers to initialize but not to server/discover
 
-	known   bool // whether list is a listing of the server
+	listed  bool // whether list is a listing of the server
 	list    []json.RawMessage
 	changed map[string]string // by the server's own names of the tools
 	tools   []own
@@ -72,16 +72,16 @@ func (s *server) apply(list []json.RawMessage, changed map[string]string) {
 	made := s.define(list, changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tools = keepSame(s.tools, made)
+	s.tools = reuseUnchanged(s.tools, made)
 	s.offered = make([]*tools.Tool, len(s.tools))
 	for i, t := range s.tools {
 		s.offered[i] = t.Tool
 	}
-	s.known, s.list, s.changed = true, list, changed
+	s.listed, s.list, s.changed = true, list, changed
 }
 
-// seen returns the state of the server for the registry.
-func (s *server) seen() tools.Server {
+// forRegistry returns the state of the server for the registry.
+func (s *server) forRegistry() tools.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return tools.Server{Name: s.Name, Prefix: s.Prefix, State: s.state, Note: s.note(), Tools: s.offered}
@@ -97,17 +97,17 @@ func (s *server) note() string {
 		return line(s.Broken)
 	case s.state == tools.Failed && s.failure != nil:
 		if s.failure.next != "" {
-			return s.failure.why + ". " + strings.TrimSuffix(s.failure.next, ".")
+			return s.failure.reason + ". " + strings.TrimSuffix(s.failure.next, ".")
 		}
-		return s.failure.why + "; " + s.again(s.m.Now())
+		return s.failure.reason + "; " + s.again(s.m.Now())
 	}
 	return ""
 }
 
-func (s *server) isKnown() bool {
+func (s *server) isListed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known
+	return s.listed
 }
 
 func (s *server) pending() *dialing {
@@ -144,7 +144,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 	}
 	c, d, err := s.begin()
 	if d != nil {
-		return nil, s.unreachable(&failure{why: "it ends as soon as it is connected"})
+		return nil, s.unreachable(&failure{reason: "it ends as soon as it is connected"})
 	}
 	return c, err
 }
@@ -206,7 +206,7 @@ func (s *server) run(d *dialing) {
 		if c != nil {
 			c.retire() // closes in the background, so that nothing waits for it
 		}
-		s.m.Log.Info("an upstream server could not be connected", "server", s.Name, "error", f.why)
+		s.m.Log.Info("an upstream server could not be connected", "server", s.Name, "error", f.reason)
 		s.mu.Lock()
 		s.dialing = nil
 		s.fail(f)
@@ -252,7 +252,7 @@ func (s *server) dropped(c *conn, f *failure) {
 	s.mu.Unlock()
 	c.retire()
 	if was {
-		s.m.Log.Info("the connection to an upstream server was lost", "server", s.Name, "error", f.why)
+		s.m.Log.Info("the connection to an upstream server was lost", "server", s.Name, "error", f.reason)
 		s.m.publish()
 	}
 }

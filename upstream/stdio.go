@@ -29,45 +29,45 @@ const (
 	// a client kills us after half a second.
 	closeWait = 100 * time.Millisecond
 	endGrace  = 150 * time.Millisecond
-	// lastWords is the timeout for learning how a server has ended.
-	lastWords = 500 * time.Millisecond
+	// stderrTimeout is the timeout for learning how a server has ended.
+	stderrTimeout = 500 * time.Millisecond
 )
 
 // peer is a running stdio server with its streams.
 type peer struct {
 	Process
-	in    *queue
-	out   *lines
-	words words
-	said  chan struct{} // closed at the end of its standard error
+	in           *queue
+	out          *lines
+	tail         stderrTail
+	stderrClosed chan struct{} // closed at the end of its standard error
 }
 
 // newPeer takes over a process. It calls lost once, when the output of the
 // server ends or has a line that is too long.
 func newPeer(p Process, log *slog.Logger, lost func(error)) *peer {
-	out := &peer{Process: p, in: newQueue(p.Input()), said: make(chan struct{})}
-	out.out = &lines{r: p.Output(), lost: lost}
+	out := &peer{Process: p, in: newQueue(p.Input()), stderrClosed: make(chan struct{})}
+	out.out = &lines{r: p.Output(), onError: lost}
 	go func() {
-		defer close(out.said)
-		out.words.read(p.Errors(), log)
+		defer close(out.stderrClosed)
+		out.tail.read(p.Errors(), log)
 	}()
 	return out
 }
 
-// epitaph describes how the server ended, with the last lines of its standard
-// error. It waits up to lastWords for the end.
-func (p *peer) epitaph() string {
-	late := time.NewTimer(lastWords)
+// exitDescription describes how the server ended, with the last lines of its standard
+// error. It waits up to stderrTimeout for the end.
+func (p *peer) exitDescription() string {
+	late := time.NewTimer(stderrTimeout)
 	defer late.Stop()
-	for _, end := range []<-chan struct{}{p.said, p.Done()} {
+	for _, end := range []<-chan struct{}{p.stderrClosed, p.Done()} {
 		select {
 		case <-end:
 		case <-late.C:
 			return "it closed its output"
 		}
 	}
-	text := "it ended " + p.How()
-	if last := p.words.last(); last != "" {
+	text := "it ended " + p.Ending()
+	if last := p.tail.last(); last != "" {
 		text += ": " + last
 	}
 	return text
@@ -85,16 +85,16 @@ func (p *peer) end() {
 	}
 	_ = p.Output().Close()
 	_ = p.Errors().Close()
-	<-p.said
+	<-p.stderrClosed
 	<-p.in.done
 }
 
 // lines limits the length of lines that are read.
 type lines struct {
-	r    io.Reader
-	lost func(error)
-	once sync.Once
-	long int // bytes read of the present line
+	r       io.Reader
+	onError func(error)
+	once    sync.Once
+	long    int // bytes read of the present line
 }
 
 // Read reads until the server closes its output or a line is too long. It then
@@ -111,7 +111,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		cause := err
-		l.once.Do(func() { l.lost(cause) })
+		l.once.Do(func() { l.onError(cause) })
 		if !errors.Is(err, errTooLong) {
 			err = io.EOF // the library logs any other error
 		}
@@ -189,14 +189,14 @@ func (q *queue) run() {
 	}
 }
 
-// words holds the end of a server's standard error.
-type words struct {
+// stderrTail holds the end of a server's standard error.
+type stderrTail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 // read reads until the end.
-func (w *words) read(r io.Reader, log *slog.Logger) {
+func (w *stderrTail) read(r io.Reader, log *slog.Logger) {
 	in := bufio.NewReaderSize(r, maxWords)
 	for {
 		part, err := in.ReadSlice('\n') // a part of the line if it is too long
@@ -217,7 +217,7 @@ func (w *words) read(r io.Reader, log *slog.Logger) {
 
 // last returns the line that most likely describes what went wrong: the last
 // one that is not indented and mentions an error, otherwise the last one.
-func (w *words) last() string {
+func (w *stderrTail) last() string {
 	w.mu.Lock()
 	text := string(w.text)
 	w.mu.Unlock()

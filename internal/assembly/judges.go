@@ -30,12 +30,12 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	}
 	if stages := c.Settings.Classifier(); len(stages) > 0 {
 		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log}).Ask
-		to.Classify = func(ctx context.Context, q classifier.Question) *policy.Opinion {
+		to.Classify = func(ctx context.Context, q classifier.Question) *policy.ExternalDecision {
 			answer, ok := ask(ctx, q)
 			if !ok {
 				return nil
 			}
-			return &policy.Opinion{Behavior: answer.Behavior, Reason: answer.Reason}
+			return &policy.ExternalDecision{Behavior: answer.Behavior, Reason: answer.Reason}
 		}
 	}
 	to.Instance, to.Pending = rand.Text()[:8], c.Approvals

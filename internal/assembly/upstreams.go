@@ -93,7 +93,7 @@ func (o *Upstreams) ruled(prefix string, b policy.Behavior) (why string, ruled b
 	if d.Layer != policy.LayerRule || d.Behavior != b {
 		return "", false
 	}
-	return fmt.Sprintf("the %s rule %s in %s is on all its tools", b, plain.Text(d.Rule), d.Where()), true
+	return fmt.Sprintf("the %s rule %s in %s is on all its tools", b, plain.Text(d.Rule), d.Location()), true
 }
 
 // All returns the servers, including those that may not or cannot be started.

@@ -156,7 +156,7 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 		d.Network = "deny"
 	}
 	for _, cache := range about.Caches {
-		dir := cacheDir{Path: cache.Path, Why: cache.Why, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
+		dir := cacheDir{Path: cache.Path, Why: cache.Reason, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
 		if dir.Shared {
 			dir.Without = cache.Programs
 		}

@@ -87,7 +87,7 @@ func TestDiagnose(t *testing.T) {
 // Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")
-	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Why: "x"}}}
+	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
 	if err := d.print(&out, console{}); err != nil {
@@ -128,7 +128,7 @@ func TestDiagnoseCaches(t *testing.T) {
 		false: "\nCaches that commands of Bash may write to and other projects build from: there are no overlays here\n  /home/u/.npm  npm: packages; not _npx\n",
 	} {
 		about, r := command.About{Mode: command.Auto, Shell: "/bin/bash", Layers: "/state/caches/1"}, whole()
-		about.Caches = []sandbox.Cache{{Path: "/home/u/.npm", Why: "npm: packages", Programs: []string{"_npx"}}}
+		about.Caches = []sandbox.Cache{{Path: "/home/u/.npm", Reason: "npm: packages", Programs: []string{"_npx"}}}
 		r.Write.Coverage.Layers = layers
 		d := diagnose(about, r)
 		var out strings.Builder

@@ -71,7 +71,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), c.judged(e.Decision.Behavior.String()))
 	row("decided by", e.Decision.Layer)
 	row("rule", e.Decision.Rule)
-	row("of", e.Decision.Where())
+	row("of", e.Decision.Location())
 	row("reason", e.Decision.Reason)
 	row("next", e.Decision.Next)
 	if e.Error != "" {
@@ -99,7 +99,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 
 // decidedBy names what decided on a part.
 func decidedBy(d policy.PartDecision) string {
-	if where := d.Where(); where != "" {
+	if where := d.Location(); where != "" {
 		return fmt.Sprintf("%s %s of %s", d.Layer, d.Rule, where)
 	}
 	return d.Layer + ": " + d.Reason

@@ -145,8 +145,8 @@ func found(e pipeline.Explanation) string {
 	switch {
 	case e.Error != "":
 		return "a call that is not valid, " + text
-	case d.Where() != "":
-		return fmt.Sprintf("%s by the rule %s of %s", d.Behavior, plain.Line(d.Rule), d.Where())
+	case d.Location() != "":
+		return fmt.Sprintf("%s by the rule %s of %s", d.Behavior, plain.Line(d.Rule), d.Location())
 	}
 	return text
 }

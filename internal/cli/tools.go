@@ -199,7 +199,7 @@ func (a *app) printTable(c console) error {
 		}
 		total += t.Tokens()
 		loaded := map[bool]string{true: "always", false: "deferred"}[start[t]]
-		list.row(t.Name, plain.Line(summary(t)), yesNo(t.Hints.ReadOnly || t.Said != nil && t.Said.ReadOnlyHint()), loaded, strconv.Itoa(t.Tokens()))
+		list.row(t.Name, plain.Line(summary(t)), yesNo(t.Hints.ReadOnly || t.Declared != nil && t.Declared.ReadOnlyHint()), loaded, strconv.Itoa(t.Tokens()))
 	}
 	for _, absent := range a.Registry.Absent() {
 		list.row(absent.Name, "absent: "+absent.Reason, "", "", "")

@@ -77,7 +77,7 @@ func (d *upstreamDiff) run(ctx context.Context, found *upstreams, only string) e
 func (d *upstreamDiff) server(b *bytes.Buffer, s tools.Server) (changes []pin.Change, whole bool) {
 	whole = s.State == tools.Ready
 	changes, err := d.store.Diff(s.Name)
-	looked, _ := d.store.Looked(s.Name) // Diff has read the store already
+	looked, _ := d.store.Reviewed(s.Name) // Diff has read the store already
 	name := plain.Line(s.Name)
 	switch {
 	case err != nil && !whole:

@@ -72,8 +72,8 @@ func TestMergeRules(t *testing.T) {
 		{"Bash: ls", "deny", "/two/s.json:2"},
 	} {
 		d := p.Decide(request(c.call))
-		if d.Behavior.String() != c.behavior || d.Where() != c.where {
-			t.Errorf("%s: %s by %s, want %s by %s", c.call, d.Behavior, d.Where(), c.behavior, c.where)
+		if d.Behavior.String() != c.behavior || d.Location() != c.where {
+			t.Errorf("%s: %s by %s, want %s by %s", c.call, d.Behavior, d.Location(), c.behavior, c.where)
 		}
 		if c.where != "" && d.Next != "" && !strings.Contains(d.Next, c.where) {
 			t.Errorf("%s: %s", c.call, d.Next)

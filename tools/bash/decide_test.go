@@ -102,7 +102,7 @@ func (s *scene) expand(text string) string {
 }
 
 func (s *scene) env() *tools.Env {
-	kept := s.policy.Kept(s.ws, false)
+	kept := s.policy.HidingRules(s.ws, false)
 	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home,
 		Commands: tools.CommandAccess{ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}}
 }
@@ -137,7 +137,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 // complete resolves links and patterns.
 func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	t.Helper()
-	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
+	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Incomplete: from.Incomplete, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if i := strings.IndexAny(named.Path, "*?["); named.Glob && i >= 0 {

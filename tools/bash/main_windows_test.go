@@ -97,8 +97,8 @@ func windowsEnv(dir, root string) *tools.Env {
 		Session:  session.View{Dir: dir, Roots: []string{root}},
 		Progress: func(tools.Progress) {},
 		Commands: tools.CommandAccess{
-			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
-			Outside: func() func() { return func() {} },
+			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
+			Outside:         func() func() { return func() {} },
 		},
 	}
 }

@@ -20,15 +20,15 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	}
 	readable, writable := c.Beyond()
 	secrets := c.PassesSecrets()
-	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Doubtful: j.Doubtful, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
-			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
-			Sure:     c.Sure, Blind: c.Blind,
+			ReadOnly:    harmless || c.ReadOnly && j.distrust == "",
+			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites,
 			Risk: shows(c, secrets),
 		}
 		if part.Risk != "" {
@@ -37,7 +37,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 			part.Risk = c.Destructive()
 		}
 		for _, f := range c.Forms {
-			part.Forms = append(part.Forms, policy.Form{Text: f.Text, Sure: f.Sure})
+			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})
 		}
 		p.List = append(p.List, part)
 		if c.Edits() {

@@ -39,7 +39,7 @@ func newPowerShell(o Options) *tools.Tool {
 		Description:   func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:       tools.LoadAlways,
 		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
-		Keep:          tools.KeepTail,
+		Excerpt:       tools.ExcerptTail,
 		Cascades:      true,
 		IsDestructive: tools.Always[prepared](),
 		IsOpenWorld:   tools.Always[prepared](),
@@ -108,12 +108,12 @@ func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	for _, form := range c.Forms {
 		part.Forms = append(part.Forms, policy.Form{Text: form})
 	}
-	p := &tools.Parts{Text: text, Doubtful: c.Doubtful, Unnamed: c.Unnamed}
+	p := &tools.Parts{Text: text, Incomplete: c.Incomplete, Unnamed: c.Unnamed}
 	for _, words := range c.Programs {
 		forms, doubt := programForms(words)
 		part.Forms = append(part.Forms, forms...)
-		if p.Doubtful == "" {
-			p.Doubtful = doubt
+		if p.Incomplete == "" {
+			p.Incomplete = doubt
 		}
 	}
 	p.List = []policy.Part{part}
@@ -141,12 +141,12 @@ func programForms(words []string) (forms []policy.Form, doubt string) {
 	a := shellsafe.Analyse(strings.Join(quoted, " "), shellsafe.Options{})
 	for i := range a.Commands {
 		c := &a.Commands[i]
-		forms = append(forms, policy.Form{Text: c.DenyText(), Sure: c.Sure})
+		forms = append(forms, policy.Form{Text: c.DenyText(), KnownPrefix: c.KnownPrefix})
 		for _, f := range c.Forms {
-			forms = append(forms, policy.Form{Text: f.Text, Sure: f.Sure})
+			forms = append(forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})
 		}
 	}
-	return forms, cmp.Or(a.Unresolved, a.Doubtful)
+	return forms, cmp.Or(a.Unresolved, a.Incomplete)
 }
 
 // readers lists commands that only read the files that they name.

@@ -74,7 +74,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
 		return s, c.noFolder(err)
 	}
-	kept, err := c.env.Commands.Kept(ctx)
+	kept, err := c.env.Commands.RestrictedPaths(ctx)
 	if err != nil {
 		return s, err
 	}

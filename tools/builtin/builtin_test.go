@@ -54,7 +54,7 @@ func TestSnapshots(t *testing.T) {
 		enc.SetIndent("", "  ")
 		if err := enc.Encode(snapshot{
 			tool.Name, tool.Title, tool.Aliases, tool.SearchHint, tool.Loading.String(), tool.Feature, tool.Interrupt.String(),
-			tool.MaxResultSize, tool.Keep.String(), tool.Hints, strings.Split(tool.Prompt, "\n"), in, out,
+			tool.MaxResultSize, tool.Excerpt.String(), tool.Hints, strings.Split(tool.Prompt, "\n"), in, out,
 		}); err != nil {
 			t.Fatal(err)
 		}

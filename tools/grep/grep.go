@@ -91,7 +91,7 @@ func New(o Options) *tools.Tool {
 		Description:       func(in prepared) string { return "Search " + in.Path + " for " + in.Pattern },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     longest,
-		Keep:              tools.KeepEnds, // applies if all entries are requested; the notes are at the end
+		Excerpt:           tools.ExcerptEnds, // applies if all entries are requested; the notes are at the end
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),

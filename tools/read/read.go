@@ -83,7 +83,7 @@ func New(o Options) *tools.Tool {
 		// An answer limits itself to its token budget. A single cell or PDF page can exceed
 		// it and is then stored.
 		MaxResultSize:     o.MaxTokens*bytesPerToken + slack,
-		Keep:              tools.KeepEnds,
+		Excerpt:           tools.ExcerptEnds,
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),

@@ -71,7 +71,7 @@ func NewOutput(o Options) *tools.Tool {
 			return "Show the output of the background task " + in.TaskID
 		},
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
-		Keep:              tools.KeepTail,
+		Excerpt:           tools.ExcerptTail,
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),

@@ -142,8 +142,8 @@ func (w *Workspace) Env() *tools.Env {
 		Waiting:  func() {},
 		Depart:   func() {},
 		Commands: tools.CommandAccess{
-			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
-			Outside: func() func() { return func() {} },
+			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
+			Outside:         func() func() { return func() {} },
 		},
 		Results: stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {

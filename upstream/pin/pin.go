@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	// patience is the timeout for the lock of a file. Writing a large file
+	// lockTimeout is the timeout for the lock of a file. Writing a large file
 	// takes less than a second.
-	patience = 10 * time.Second
+	lockTimeout = 10 * time.Second
 	// maxName is the limit of a server's name within a file name, in bytes.
 	maxName = 40
 	ext     = ".json"
@@ -120,17 +120,17 @@ func (s *Store) Update(server, config string, list []json.RawMessage) (changed m
 // Diff returns what changed since the user last looked. It returns ErrUnknown
 // if nothing is remembered of the server.
 func (s *Store) Diff(server string) ([]Change, error) {
-	r, err := s.known(server)
+	r, err := s.readExisting(server)
 	if err != nil {
 		return nil, err
 	}
 	return r.changes(), nil
 }
 
-// Looked returns when the user last looked, or when the server was first
+// Reviewed returns when the user last looked, or when the server was first
 // listed. It returns ErrUnknown if nothing is remembered of the server.
-func (s *Store) Looked(server string) (time.Time, error) {
-	r, err := s.known(server)
+func (s *Store) Reviewed(server string) (time.Time, error) {
+	r, err := s.readExisting(server)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -141,7 +141,7 @@ func (s *Store) Looked(server string) (time.Time, error) {
 // seen. Changes since then remain unseen.
 func (s *Store) Accept(server string, shown []Change) error {
 	return s.change(server, func(path string) error {
-		r, err := s.known(server)
+		r, err := s.readExisting(server)
 		if err != nil {
 			return err
 		}
@@ -236,8 +236,8 @@ func (s *Store) path(server string) string {
 
 func (s *Store) read(server string) (*record, error) { return readRecord(s.path(server), server) }
 
-// known reads a record that must exist. It returns ErrUnknown if there is none.
-func (s *Store) known(server string) (*record, error) {
+// readExisting reads a record that must exist. It returns ErrUnknown if there is none.
+func (s *Store) readExisting(server string) (*record, error) {
 	r, err := s.read(server)
 	if err == nil && r == nil {
 		err = ErrUnknown
@@ -252,7 +252,7 @@ func (s *Store) lock(server string) (release func(), err error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
 	return s.locks.Take(ctx, s.path(server))
 }

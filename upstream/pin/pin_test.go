@@ -129,7 +129,7 @@ func TestLife(t *testing.T) {
 	if got, err := s.Update("a", "another", list("x")); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if when, err := s.Looked("a"); err != nil || !when.Equal(noon) {
+	if when, err := s.Reviewed("a"); err != nil || !when.Equal(noon) {
 		t.Error(when, err)
 	}
 	if err := s.Forget("a"); err != nil {

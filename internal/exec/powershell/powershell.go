@@ -16,8 +16,8 @@ type Command struct {
 	// Forms lists the texts that deny and ask rules are matched against: everything in
 	// the command that may be a command, as words joined by one blank.
 	Forms []string
-	// Doubtful is the reason why Forms may not include all that runs; "" if it does.
-	Doubtful string
+	// Incomplete is the reason why Forms may not include all that runs; "" if it does.
+	Incomplete string
 	// Named lists words that may name files. It omits the name of a simple command that
 	// runs no other command.
 	Named []string
@@ -46,13 +46,13 @@ func Analyse(text string) Command {
 		return c
 	}
 	all := false
-	c.Doubtful = doubt(text, c.Simple)
+	c.Incomplete = doubt(text, c.Simple)
 	if c.Programs, all = programs(text); !all {
-		c.Doubtful = tooLong
+		c.Incomplete = tooLong
 	}
 	var names named
-	c.Forms, c.Doubtful = candidates(text, c.Doubtful, &names)
-	c.Named, c.Unnamed = names.words, c.Doubtful
+	c.Forms, c.Incomplete = candidates(text, c.Incomplete, &names)
+	c.Named, c.Unnamed = names.words, c.Incomplete
 	if c.Unnamed == "" {
 		c.Unnamed = moves(c.Named)
 	}

@@ -27,7 +27,7 @@ func TestSimple(t *testing.T) {
 		"git show HEAD~1:a.txt":         "git show HEAD~1:a.txt",
 	} {
 		c := Analyse(text)
-		if !c.Simple || c.Text(text) != want || c.Doubtful != "" {
+		if !c.Simple || c.Text(text) != want || c.Incomplete != "" {
 			t.Errorf("%q: %+v, want %q", text, c, want)
 		}
 	}
@@ -67,13 +67,13 @@ func TestForms(t *testing.T) {
 		"$x": true, "& $x": true, "iex x": true, "powershell -EncodedCommand AAAA": true, "ls | iex": true, "git `x": true, "[x]::y()": true, "ls *": true, "ls | % x": true, "'a": true, "é": true,
 		"x.y(1)": true, "ls > x": true, "@x": true, "& git": false, ". git": true, "'git' status": true, "cmd /c x": true, "ls; CMD.exe /c x": true, "start x": true,
 	} {
-		if c := Analyse(text); (c.Doubtful != "") != doubtful {
-			t.Errorf("%q is doubtful: %q", text, c.Doubtful)
+		if c := Analyse(text); (c.Incomplete != "") != doubtful {
+			t.Errorf("%q is doubtful: %q", text, c.Incomplete)
 		}
 	}
 	long := Analyse(strings.Repeat("ls 'x y'; ", 1000) + strings.Repeat("a ", 10_000))
-	if long.Doubtful == "" || len(long.Forms) > maxForms {
-		t.Errorf("%d forms, doubtful: %q", len(long.Forms), long.Doubtful)
+	if long.Incomplete == "" || len(long.Forms) > maxForms {
+		t.Errorf("%d forms, doubtful: %q", len(long.Forms), long.Incomplete)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if c := Analyse(strings.Repeat("ls;", 2*maxPrograms)); c.Doubtful == "" || len(c.Programs) != maxPrograms {
-		t.Errorf("%d programs, doubtful: %q", len(c.Programs), c.Doubtful)
+	if c := Analyse(strings.Repeat("ls;", 2*maxPrograms)); c.Incomplete == "" || len(c.Programs) != maxPrograms {
+		t.Errorf("%d programs, doubtful: %q", len(c.Programs), c.Incomplete)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Cache is a folder of a toolchain that builds write to.
 type Cache struct {
 	Path   string
-	Why    string
+	Reason string
 	Absent bool // it must be made (mode 0700) before a policy can grant it
 	// Programs lists names in the cache that other programs execute. For caches
 	// with programs, Parts lists the names in it that the tool needs for packages.
@@ -47,7 +47,7 @@ func (c Cache) Data(path []string) []string {
 // place that a variable names.
 type cache struct {
 	path     string // below the home folder
-	why      string
+	reason   string
 	variable string   // its value replaces the default folder
 	below    string   // path below the variable's value
 	tools    []string // make the folder if it is absent and one of these is installed
@@ -59,39 +59,39 @@ type cache struct {
 // folders whose settings are read by programs outside of the sandbox are left out:
 // ~/.cargo/bin, ~/.gradle/init.d, ~/.local/share/pnpm.
 var caches = []cache{
-	{path: ".cache", why: "caches of many tools (Go, pip, Bazel, yarn, ...)", variable: "XDG_CACHE_HOME", tools: []string{"sh"}},
-	{path: ".cache/go-build", why: "Go: compiled packages", variable: "GOCACHE", tools: []string{"go"}},
-	{path: "go/pkg/mod", why: "Go: modules", variable: "GOMODCACHE", tools: []string{"go"}},
-	{path: "go/pkg", why: "Go: modules and checksums", variable: "GOPATH", below: "pkg", tools: []string{"go"}},
-	{path: ".npm", why: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
-	{path: ".npm", why: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
-	{path: ".yarn/berry/cache", why: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
-	{path: ".local/share/pnpm/store", why: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm"}},
-	{path: ".bun/install/cache", why: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
-	{path: ".cache/deno", why: "deno: modules", variable: "DENO_DIR"},
-	{path: ".cache/pip", why: "pip: packages", variable: "PIP_CACHE_DIR"},
-	{path: ".cache/uv", why: "uv: packages", variable: "UV_CACHE_DIR"},
-	{path: ".cargo/registry", why: "cargo: crates", variable: "CARGO_HOME", below: "registry", tools: []string{"cargo"}},
-	{path: ".cargo/git", why: "cargo: crates from git", variable: "CARGO_HOME", below: "git", tools: []string{"cargo"}},
-	{path: ".cargo/.package-cache", why: "cargo: lock", variable: "CARGO_HOME", below: ".package-cache"},
-	{path: ".m2/repository", why: "Maven: artifacts", tools: []string{"mvn"}},
-	{path: ".gradle/caches", why: "Gradle: artifacts", variable: "GRADLE_USER_HOME", below: "caches", tools: []string{"gradle"}},
-	{path: ".gradle/daemon", why: "Gradle: logs of daemons", variable: "GRADLE_USER_HOME", below: "daemon", tools: []string{"gradle"}},
-	{path: ".gradle/native", why: "Gradle: libraries", variable: "GRADLE_USER_HOME", below: "native", tools: []string{"gradle"}},
-	{path: ".gradle/wrapper", why: "Gradle: its versions", variable: "GRADLE_USER_HOME", below: "wrapper", tools: []string{"gradle"}, programs: []string{"dists"}},
-	{path: ".gradle/workers", why: "Gradle: workers", variable: "GRADLE_USER_HOME", below: "workers", tools: []string{"gradle"}},
-	{path: ".gradle/.tmp", why: "Gradle: temporary files", variable: "GRADLE_USER_HOME", below: ".tmp", tools: []string{"gradle"}},
-	{path: ".ivy2/cache", why: "Ivy, sbt: artifacts"},
-	{path: ".sbt/boot", why: "sbt: its versions"},
-	{path: ".nuget/packages", why: "NuGet: packages", variable: "NUGET_PACKAGES"},
-	{path: ".composer/cache", why: "Composer: packages", variable: "COMPOSER_CACHE_DIR"},
-	{path: ".bundle/cache", why: "Bundler: gems"},
-	{path: ".cabal/packages", why: "Cabal: packages"},
-	{path: ".hex/packages", why: "Hex: packages"},
-	{path: ".pub-cache", why: "Dart: packages", variable: "PUB_CACHE", programs: []string{"bin", "global_packages"}, parts: []string{"hosted", "hosted-hashes", "git", "_temp"}},
-	{path: ".conan2/p", why: "Conan: packages"},
-	{path: ".ccache", why: "ccache: compiled files", variable: "CCACHE_DIR"},
-	{path: "Library/Caches", why: "caches of many tools (macOS)"},
+	{path: ".cache", reason: "caches of many tools (Go, pip, Bazel, yarn, ...)", variable: "XDG_CACHE_HOME", tools: []string{"sh"}},
+	{path: ".cache/go-build", reason: "Go: compiled packages", variable: "GOCACHE", tools: []string{"go"}},
+	{path: "go/pkg/mod", reason: "Go: modules", variable: "GOMODCACHE", tools: []string{"go"}},
+	{path: "go/pkg", reason: "Go: modules and checksums", variable: "GOPATH", below: "pkg", tools: []string{"go"}},
+	{path: ".npm", reason: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
+	{path: ".npm", reason: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
+	{path: ".yarn/berry/cache", reason: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
+	{path: ".local/share/pnpm/store", reason: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm"}},
+	{path: ".bun/install/cache", reason: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
+	{path: ".cache/deno", reason: "deno: modules", variable: "DENO_DIR"},
+	{path: ".cache/pip", reason: "pip: packages", variable: "PIP_CACHE_DIR"},
+	{path: ".cache/uv", reason: "uv: packages", variable: "UV_CACHE_DIR"},
+	{path: ".cargo/registry", reason: "cargo: crates", variable: "CARGO_HOME", below: "registry", tools: []string{"cargo"}},
+	{path: ".cargo/git", reason: "cargo: crates from git", variable: "CARGO_HOME", below: "git", tools: []string{"cargo"}},
+	{path: ".cargo/.package-cache", reason: "cargo: lock", variable: "CARGO_HOME", below: ".package-cache"},
+	{path: ".m2/repository", reason: "Maven: artifacts", tools: []string{"mvn"}},
+	{path: ".gradle/caches", reason: "Gradle: artifacts", variable: "GRADLE_USER_HOME", below: "caches", tools: []string{"gradle"}},
+	{path: ".gradle/daemon", reason: "Gradle: logs of daemons", variable: "GRADLE_USER_HOME", below: "daemon", tools: []string{"gradle"}},
+	{path: ".gradle/native", reason: "Gradle: libraries", variable: "GRADLE_USER_HOME", below: "native", tools: []string{"gradle"}},
+	{path: ".gradle/wrapper", reason: "Gradle: its versions", variable: "GRADLE_USER_HOME", below: "wrapper", tools: []string{"gradle"}, programs: []string{"dists"}},
+	{path: ".gradle/workers", reason: "Gradle: workers", variable: "GRADLE_USER_HOME", below: "workers", tools: []string{"gradle"}},
+	{path: ".gradle/.tmp", reason: "Gradle: temporary files", variable: "GRADLE_USER_HOME", below: ".tmp", tools: []string{"gradle"}},
+	{path: ".ivy2/cache", reason: "Ivy, sbt: artifacts"},
+	{path: ".sbt/boot", reason: "sbt: its versions"},
+	{path: ".nuget/packages", reason: "NuGet: packages", variable: "NUGET_PACKAGES"},
+	{path: ".composer/cache", reason: "Composer: packages", variable: "COMPOSER_CACHE_DIR"},
+	{path: ".bundle/cache", reason: "Bundler: gems"},
+	{path: ".cabal/packages", reason: "Cabal: packages"},
+	{path: ".hex/packages", reason: "Hex: packages"},
+	{path: ".pub-cache", reason: "Dart: packages", variable: "PUB_CACHE", programs: []string{"bin", "global_packages"}, parts: []string{"hosted", "hosted-hashes", "git", "_temp"}},
+	{path: ".conan2/p", reason: "Conan: packages"},
+	{path: ".ccache", reason: "ccache: compiled files", variable: "CCACHE_DIR"},
+	{path: "Library/Caches", reason: "caches of many tools (macOS)"},
 }
 
 var (
@@ -129,7 +129,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 		}
 		_, err := os.Stat(path)
 		if err == nil || os.IsNotExist(err) && slices.ContainsFunc(c.tools, func(tool string) bool { return installed(tool, getenv("PATH"), found) }) {
-			out = append(out, Cache{path, c.why, err != nil, c.programs, c.parts})
+			out = append(out, Cache{path, c.reason, err != nil, c.programs, c.parts})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Cache) int { return strings.Compare(a.Path, b.Path) })

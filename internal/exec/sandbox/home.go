@@ -38,9 +38,9 @@ func folded(path string) []string { return strings.Split(strings.ToLower(path), 
 
 // Secret describes a file that may hold credentials.
 type Secret struct {
-	Path  string // the file, or the secret folder above it
-	Why   string // the possible content
-	Known bool   // by its name or content, not only by an unknown hidden name
+	Path   string // the file, or the secret folder above it
+	Reason string // the possible content
+	Known  bool   // by its name or content, not only by an unknown hidden name
 }
 
 // Secret reports whether the file or folder at a clean absolute path may hold
@@ -54,7 +54,7 @@ func (h *Home) Secret(path string) (Secret, bool) {
 	written := strings.Split(path[len(home)+1:], "/")
 	names := folded(path[len(home)+1:])
 	if e, ok := secretNames().covering(names); ok {
-		return Secret{filepath.Join(home, filepath.Join(written[:len(e.names)]...)), e.why, true}, true
+		return Secret{filepath.Join(home, filepath.Join(written[:len(e.names)]...)), e.reason, true}, true
 	}
 	switch judgeName(names) {
 	case settingsName:
@@ -146,15 +146,15 @@ type nameTable struct {
 }
 
 type nameEntry struct {
-	names []string
-	why   string
+	names  []string
+	reason string
 }
 
 var (
 	secretNames = sync.OnceValue(func() *nameTable {
 		t := &nameTable{}
 		for _, s := range slices.Concat(secrets, cacheSecrets) {
-			t.add(s.path, s.why)
+			t.add(s.path, s.reason)
 		}
 		return t
 	})

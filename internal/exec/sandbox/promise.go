@@ -14,7 +14,7 @@ type layers struct {
 type promise struct {
 	name, meaning string
 	held          func(l layers) bool
-	why           string // the reason if it does not hold
+	reason        string // the reason if it does not hold
 }
 
 // The names of promises, as in canaries and Coverage.Missing.
@@ -93,7 +93,7 @@ func missing(l layers) []string {
 	var m []string
 	for _, p := range promises {
 		if !p.held(l) {
-			m = append(m, p.name+": "+p.why)
+			m = append(m, p.name+": "+p.reason)
 		}
 	}
 	return m

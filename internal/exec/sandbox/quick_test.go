@@ -150,18 +150,18 @@ func TestReadableHomeByLink(t *testing.T) {
 
 func TestTablesHaveReasons(t *testing.T) {
 	for _, s := range slices.Concat(secrets, cacheSecrets, systemSecrets) {
-		if s.why == "" || s.path == "" {
+		if s.reason == "" || s.path == "" {
 			t.Errorf("%q has no reason", s.path)
 		}
 	}
 	for _, c := range caches {
-		if c.why == "" || c.path == "" {
+		if c.reason == "" || c.path == "" {
 			t.Errorf("%q has no reason", c.path)
 		}
 	}
 	names := map[string]bool{}
 	for _, p := range promises {
-		if names[p.name] || p.meaning == "" || p.why == "" {
+		if names[p.name] || p.meaning == "" || p.reason == "" {
 			t.Errorf("%q has no meaning or is there twice", p.name)
 		}
 		names[p.name] = true

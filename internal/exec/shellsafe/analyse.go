@@ -67,10 +67,10 @@ type Analysis struct {
 	// Syntax is the place and the error if the parser failed, and "" otherwise.
 	// bash accepts some texts that the parser does not.
 	Syntax string
-	// Doubtful is the reason why Commands may lack commands that a program runs
+	// Incomplete is the reason why Commands may lack commands that a program runs
 	// because of words or variables that are not fully known; "" if it has all.
 	// Rules that deny or ask must then ask; without such rules it has no effect.
-	Doubtful string
+	Incomplete string
 	// Script is the text to run instead of the command. It is generated from the
 	// tree: every literal word is quoted, and flags are added that prevent programs
 	// from writing and from running others. Run it with bash --norc --noprofile -p
@@ -119,14 +119,14 @@ type Command struct {
 	// Name is the first word without its folder; "" for assignments alone.
 	Name    string
 	Literal bool // whether every word is exactly as the command receives it
-	// Sure is the beginning of Text that is certain, if that is not all of it. The
+	// KnownPrefix is the beginning of Text that is certain, if that is not all of it. The
 	// later words are known only at run time.
-	Sure string
+	KnownPrefix string
 	// Forms lists other spellings of Text, for rules that deny or ask: without the
 	// flags before a subcommand, and with its synonyms.
 	Forms []Form
-	// Blind reports that the command changes files that are known only at run time.
-	Blind bool
+	// UnknownWrites reports that the command changes files that are known only at run time.
+	UnknownWrites bool
 	// Wrapped reports that the command appeared in a wrapper, sh -c, a
 	// substitution, a function or a loop, or with an assignment or a redirect to a
 	// file. Rules that deny or ask match it; rules that allow do not.

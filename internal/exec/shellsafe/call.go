@@ -74,7 +74,7 @@ func inputs(rs []*syntax.Redirect, files []Path) []Path {
 
 // settle stores a command in its place, and restores the first reason.
 func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
-	cmd.Blind, w.blind = w.blind, false
+	cmd.UnknownWrites, w.unknownWrites = w.unknownWrites, false
 	if kept {
 		w.a.Commands[at] = cmd
 	}
@@ -89,9 +89,9 @@ func (w *walker) describe(cmd *Command, args []arg) {
 	for i := range args {
 		cmd.Words[i] = args[i].text
 	}
-	cmd.Text, cmd.Sure, cmd.Literal = joined(args)
+	cmd.Text, cmd.KnownPrefix, cmd.Literal = joined(args)
 	if cmd.Literal {
-		cmd.Sure = ""
+		cmd.KnownPrefix = ""
 	}
 	cmd.Name = base(args[0].text)
 	cmd.Forms = w.forms(args)

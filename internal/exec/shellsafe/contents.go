@@ -32,7 +32,7 @@ func (c *Command) unnamed() bool {
 	case c.Name == "git":
 		words := behindGlobals(c.Words[1:])
 		return len(words) > 0 && has("diff grep diff-files diff-index", words[0]) && !quietDiff(words[1:])
-	case c.Name == "diff", c.Inner && c.Sure != "":
+	case c.Name == "diff", c.Inner && c.KnownPrefix != "":
 		return true
 	case strings.HasSuffix(c.Name, "grep") && flagged(c.Words[1:], "-r -R -d --recursive --dereference-recursive --directories"):
 		return true
@@ -52,7 +52,7 @@ func (a *Analysis) GitContents() string {
 		} else if c.Name != "git" {
 			continue
 		}
-		if gitContents(behindGlobals(words[1:]), c.Inner && c.Sure != "") {
+		if gitContents(behindGlobals(words[1:]), c.Inner && c.KnownPrefix != "") {
 			return c.Text
 		}
 	}

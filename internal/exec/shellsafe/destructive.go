@@ -150,7 +150,7 @@ func (c *Command) Destructive() string {
 		words = behindGlobals(words)
 	}
 	for i := range list {
-		if list[i].is(words, c.Inner && c.Sure != "") {
+		if list[i].is(words, c.Inner && c.KnownPrefix != "") {
 			return list[i].why
 		}
 	}

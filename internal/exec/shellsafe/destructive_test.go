@@ -23,7 +23,7 @@ func destroys(text string) (entry, why string) {
 				words = behindGlobals(words)
 			}
 			for n := range destroyers[name] {
-				if destroyers[name][n].is(words, c.Inner && c.Sure != "") {
+				if destroyers[name][n].is(words, c.Inner && c.KnownPrefix != "") {
 					return fmt.Sprint(name, " ", n), why
 				}
 			}
@@ -159,7 +159,7 @@ func TestSure(t *testing.T) {
 		got := "?"
 		for _, c := range a.Commands {
 			if c.Name == "git" {
-				got = c.Sure
+				got = c.KnownPrefix
 				if !strings.HasPrefix(c.Text+" ", got) || c.Literal != (got == "") {
 					t.Errorf("%q: %q does not begin with %q, or literal is %v", text, c.Text, got, c.Literal)
 				}
@@ -180,7 +180,7 @@ func TestBlind(t *testing.T) {
 		a := Analyse(text, ws)
 		got := ""
 		for _, c := range a.Commands {
-			if c.Blind {
+			if c.UnknownWrites {
 				got += c.Name
 				if c.Name == "" {
 					got += c.Text

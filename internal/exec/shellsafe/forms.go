@@ -11,8 +11,8 @@ import (
 // Form is another spelling of a command. Rules that deny or ask match it; rules
 // that allow do not.
 type Form struct {
-	Text string
-	Sure string // as Command.Sure
+	Text        string
+	KnownPrefix string // as Command.Sure
 }
 
 const (

@@ -88,7 +88,7 @@ func TestFormsBounded(t *testing.T) {
 		for _, c := range Analyse(s, ws).Commands {
 			for _, f := range c.Forms {
 				total += len(f.Text)
-				sure = sure || f.Sure == c.Words[0]+" "
+				sure = sure || f.KnownPrefix == c.Words[0]+" "
 			}
 		}
 		if total > maxFormBytes+maxListed*(MaxBytes/100) || !sure {
@@ -96,7 +96,7 @@ func TestFormsBounded(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]bool{"git lp": true, "git -C x lp -3": true, "git push": false, "git -C x log": false, "git --version": false, "npm lp": false} {
-		sure := slices.ContainsFunc(Analyse(s, ws).Commands[0].Forms, func(f Form) bool { return f.Sure == "git " })
+		sure := slices.ContainsFunc(Analyse(s, ws).Commands[0].Forms, func(f Form) bool { return f.KnownPrefix == "git " })
 		if sure != want {
 			t.Errorf("%s may be an alias: %v", s, sure)
 		}

@@ -61,14 +61,14 @@ var launchers = map[string]launcher{
 // is stored, for the case that the launcher's own words give no reason.
 func (w *walker) launches(name string, args []arg, c context) {
 	before := w.reason
-	reads, writes, blind := len(w.a.Reads), len(w.a.Writes), w.blind
+	reads, writes, blind := len(w.a.Reads), len(w.a.Writes), w.unknownWrites
 	if name == "git" {
 		w.gitRuns(args, c)
 	} else {
 		w.launch(name, args, c)
 	}
 	if launchers[name].apart {
-		w.a.Reads, w.a.Writes, w.blind = w.a.Reads[:reads], w.a.Writes[:writes], blind
+		w.a.Reads, w.a.Writes, w.unknownWrites = w.a.Reads[:reads], w.a.Writes[:writes], blind
 	}
 	if w.reason != before {
 		if w.launched == "" {

@@ -221,7 +221,7 @@ func (w *walker) plainWord(n *syntax.Word) arg {
 func (w *walker) read(ps []Path) { w.a.Reads = appendPaths(w, w.a.Reads, ps) }
 func (w *walker) write(ps []Path) {
 	for i := range ps {
-		w.blind = w.blind || ps[i].Dynamic && !ps[i].Glob
+		w.unknownWrites = w.unknownWrites || ps[i].Dynamic && !ps[i].Glob
 	}
 	w.a.Writes = appendPaths(w, w.a.Writes, ps)
 }

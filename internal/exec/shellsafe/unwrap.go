@@ -115,11 +115,11 @@ func (w *walker) inner(args []arg, c context) {
 	cmd := Command{Wrapped: true, Inner: true}
 	w.describe(&cmd, args)
 	if c.fed && cmd.Literal {
-		cmd.Literal, cmd.Sure = false, fedUpTo(cmd.Text, c.place)
+		cmd.Literal, cmd.KnownPrefix = false, fedUpTo(cmd.Text, c.place)
 	}
 	for i := range cmd.Forms {
-		if f := &cmd.Forms[i]; c.fed && f.Sure == "" {
-			f.Sure = fedUpTo(f.Text, c.place)
+		if f := &cmd.Forms[i]; c.fed && f.KnownPrefix == "" {
+			f.KnownPrefix = fedUpTo(f.Text, c.place)
 		}
 	}
 	at := len(w.a.Commands)
@@ -132,16 +132,16 @@ func (w *walker) inner(args []arg, c context) {
 		w.doubt("the name of a command is only known when it runs: " + brief(args[0].text))
 	}
 	w.unwrap(args, c)
-	outer := w.blind
-	w.blind = false
+	outer := w.unknownWrites
+	w.unknownWrites = false
 	from := len(w.a.Reads)
 	w.touched(args, c)
 	w.bestReads(args, c)
 	if at < len(w.a.Commands) {
-		w.a.Commands[at].Blind = w.blind || c.fed && touchers[cmd.Name].writes != ""
+		w.a.Commands[at].UnknownWrites = w.unknownWrites || c.fed && touchers[cmd.Name].writes != ""
 		w.a.Commands[at].reads = w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)]
 	}
-	w.blind = outer
+	w.unknownWrites = outer
 }
 
 // behind skips the flags of a wrapper and lists its command.

@@ -156,8 +156,8 @@ func (w *walker) doubting(list func()) {
 }
 
 func (w *walker) doubt(why string) {
-	if w.a.Doubtful == "" {
-		w.a.Doubtful = why
+	if w.a.Incomplete == "" {
+		w.a.Incomplete = why
 	}
 }
 

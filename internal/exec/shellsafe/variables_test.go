@@ -7,7 +7,7 @@ import (
 
 // told returns the decision of the policy for a rule that denies curl.
 func told(a *Analysis) string {
-	if got := decide("deny", "Bash(curl:*)", a); got != "not denied" || a.Doubtful == "" {
+	if got := decide("deny", "Bash(curl:*)", a); got != "not denied" || a.Incomplete == "" {
 		return got
 	}
 	return "ask"
@@ -123,7 +123,7 @@ for f in curl; do echo $f; done`},
 		for _, s := range strings.Split(c.commands, "\n") {
 			a := Analyse(s, ws)
 			if got := told(a); got != c.want && !(c.want == "ask" && got == "deny") {
-				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Doubtful)
+				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Incomplete)
 			}
 			if a.ReadOnly {
 				t.Errorf("%s is read-only", s)
@@ -323,7 +323,7 @@ parallel echo ::: curl`},
 		for _, s := range strings.Split(c.commands, "\n") {
 			a := Analyse(s, ws)
 			if got := told(a); got != c.want && !(c.want == "ask" && got == "deny") {
-				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Doubtful)
+				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Incomplete)
 			}
 			if a.ReadOnly && c.want != "not denied" {
 				t.Errorf("%s is read-only", s)

@@ -11,25 +11,25 @@ import (
 // walker walks a tree once. It lists commands and paths, decides whether they are
 // read-only, and writes the script.
 type walker struct {
-	a         *Analysis
-	o         *Options
-	src       string // source of the tree being walked
-	script    buffer
-	reason    string
-	launched  string // why a launcher's command is not read-only: see launches
-	commands  int
-	depth     int
-	assigns   bool // some variable is set, so $HOME is unknown
-	data      bool // there is text that would run a command if it were evaluated
-	evaluates bool // there is a place that evaluates
-	git       bool // Script runs git other than git config
-	gitConf   bool // Script runs git config
-	goTool    bool // Script runs go
-	options   bool // the shell may have options other than its first ones
-	blind     bool // the current command changes unknown files
-	gitDirs   []string
-	formBytes int            // total size of the texts of Command.Forms
-	vars      map[string]arg // variables that the text sets, with their last values
+	a             *Analysis
+	o             *Options
+	src           string // source of the tree being walked
+	script        buffer
+	reason        string
+	launched      string // why a launcher's command is not read-only: see launches
+	commands      int
+	depth         int
+	assigns       bool // some variable is set, so $HOME is unknown
+	data          bool // there is text that would run a command if it were evaluated
+	evaluates     bool // there is a place that evaluates
+	git           bool // Script runs git other than git config
+	gitConf       bool // Script runs git config
+	goTool        bool // Script runs go
+	options       bool // the shell may have options other than its first ones
+	unknownWrites bool // the current command changes unknown files
+	gitDirs       []string
+	formBytes     int            // total size of the texts of Command.Forms
+	vars          map[string]arg // variables that the text sets, with their last values
 }
 
 // context describes the surroundings of a statement.
@@ -111,8 +111,8 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 		}
 		if s.Cmd == nil {
 			w.deny("a redirect stands alone")
-			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files, Blind: w.blind})
-			w.blind = false
+			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files, UnknownWrites: w.unknownWrites})
+			w.unknownWrites = false
 			f = same(c.dirs)
 		} else {
 			f = w.compound(s.Cmd, c)

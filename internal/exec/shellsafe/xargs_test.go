@@ -30,7 +30,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		a := Analyse(s, ws)
 		at := slices.IndexFunc(a.Commands, func(c Command) bool { return strings.HasPrefix(c.Text, "git") })
-		if at < 0 || a.Commands[at].Literal || a.Commands[at].Sure != sure {
+		if at < 0 || a.Commands[at].Literal || a.Commands[at].KnownPrefix != sure {
 			t.Errorf("%q: %+v, want %q to be sure", s, a.Commands, sure)
 		}
 	}
