@@ -30,7 +30,7 @@ func (c *call) deliver(ctx context.Context, resp *tools.Response) {
 	text := event.Text(events, dropped)
 	if len([]rune(text)) > maxEvents {
 		path, err := c.p.Results.Save(v.Results, "Events", wrap(text))
-		text = preview(text, maxEvents, tools.KeepHead, stored(path, err))
+		text = preview(text, maxEvents, tools.ExcerptHead, stored(path, err))
 	}
 	resp.Content = append(resp.Content, tools.Text{Text: text})
 	if resp.Meta = maps.Clone(resp.Meta); resp.Meta == nil {
