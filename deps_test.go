@@ -44,6 +44,7 @@ var rules = []rule{
 	{"tools/task", []string{"tools", "policy", "session", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task"}, nil, "the TaskOutput, TaskStop and TaskList tools"},
 	{"tools/brief", []string{"tools", "session", "internal/exec/task", "internal/record/audit", "internal/record/journal", "internal/text/fault", "internal/text/plain"}, nil, "the Brief tool"},
 	{"internal/record/journal", []string{"session", "tools"}, nil, "the calls of sessions, in memory"},
+	{"tools/plan", []string{"tools", "session", "policy", "internal/text/fault", "internal/text/plain"}, nil, "the tools EnterPlanMode and ExitPlanMode"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/event", []string{"session", "internal/text/fault", "internal/text/plain"}, nil, "what sessions hear about outside of their calls"},
 	{"upstream/pin", []string{"internal/file/filelock", "internal/record/state", "internal/text/strictjson"}, nil, "a leaf: what other servers list, and what a person saw of it"},

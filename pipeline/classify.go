@@ -11,7 +11,7 @@ import (
 // classify is the stage that asks the classifier about a call that nothing else
 // has decided.
 func (c *call) classify(ctx context.Context) error {
-	mode := c.p.Policy.Mode()
+	mode := c.rules.Mode()
 	if !c.decision.Open || c.p.Classify == nil || mode == policy.ModeManual {
 		return nil
 	}

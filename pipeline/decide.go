@@ -74,7 +74,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	}
 	// Decided now, not when the path is opened: what is found out about it in
 	// the meantime was not in the question.
-	if asks := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable); asks.Behavior == policy.Ask {
+	if asks := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable); asks.Behavior == policy.Ask {
 		c.target = &target{canonical, asks}
 	}
 	return d, nil
@@ -95,7 +95,7 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 		req.Always = store.Always(c.tool.Name, c.subject, firstRoot(v))
 	}
 	c.asked = req
-	return c.p.Policy.Decide(req)
+	return c.rules.Decide(req)
 }
 
 func firstRoot(v session.View) string {

@@ -25,9 +25,9 @@ func (c *call) newEnv() *tools.Env {
 	more := readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
-		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
+		d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
-		case c.preview.Load() && c.p.Policy.Credentials(canonical):
+		case c.preview.Load() && c.rules.Credentials(canonical):
 			return &refusal{stageRefused, "a preview does not show a file that may hold credentials", ""}
 		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
 			return nil
@@ -37,11 +37,11 @@ func (c *call) newEnv() *tools.Env {
 		return refused(d)
 	})
 	env.Secrets = func(folder string) func(string) bool {
-		if !c.p.Policy.SecretsBelow(folder) {
+		if !c.rules.SecretsBelow(folder) {
 			return nil
 		}
 		return func(path string) bool {
-			d, secret := c.p.Policy.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
+			d, secret := c.rules.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
 			return secret && !c.granted(path, d)
 		}
 	}
@@ -58,7 +58,7 @@ func (c *call) newEnv() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
-	kept := c.p.Policy.HidingRules(env.Session.Dir, false)
+	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {

@@ -39,7 +39,7 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 			continue
 		}
 		target := policy.Target{Literal: g.Path, Canonical: g.Path, Access: policy.Edit}
-		edit := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, c.asked.Dir, nil).Behavior
+		edit := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, c.asked.Dir, nil).Behavior
 		if edit == policy.Deny || edit == policy.Ask && d.Behavior == policy.Allow {
 			grants[i] = tools.Grant{Path: g.Path, Access: policy.Read}
 		}
@@ -51,7 +51,7 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 // part of the approval's subject, so that an approval holds for exactly this
 // access: a link may point elsewhere later.
 func (c *call) opening(req policy.Request) string {
-	grants, err := c.prepared.Grants(c.env, c.p.Policy.Opens(req))
+	grants, err := c.prepared.Grants(c.env, c.rules.Opens(req))
 	if err != nil {
 		return "" // the call is refused
 	}

@@ -140,7 +140,7 @@ func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) ho
 func (c *call) hookInput() hook.Input {
 	env := c.env
 	return hook.Input{
-		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
+		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.rules.Mode()),
 		Tool: c.tool.Name, ToolInput: c.prepared.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
 			c.private.Store(true)

@@ -31,7 +31,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			*folders.to = append(*folders.to, canonical)
 		}
 	}
-	seen, kept := map[tools.NamedPath]bool{}, c.p.Policy.HidingRules(c.Session.View().Dir, false)
+	seen, kept := map[tools.NamedPath]bool{}, c.rules.HidingRules(c.Session.View().Dir, false)
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if named.Glob {

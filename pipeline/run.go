@@ -88,7 +88,8 @@ type call struct {
 
 	// Results of the stages, in their order.
 	tool     *tools.Tool
-	lost     error // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
+	rules    *policy.Policy // in the mode of the session at the call's turn
+	lost     error          // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
 	parsed   *tools.Call
 	env      *tools.Env               // with the session's state at the call's turn
 	prepared *tools.Prepared          // the input as it runs
@@ -118,7 +119,7 @@ type call struct {
 }
 
 func (p *Pipeline) newCall(r Request) *call {
-	c := &call{p: p, Request: r}
+	c := &call{p: p, Request: r, rules: p.Policy}
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
@@ -139,6 +140,9 @@ func (c *call) parse(context.Context) (err error) {
 
 // prepare is the stage that completes and checks the input.
 func (c *call) prepare(context.Context) (err error) {
+	if m := c.Session.View().Mode; m != "" {
+		c.rules = c.p.Policy.In(policy.Mode(m))
+	}
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {
 		return invalid(err)

@@ -293,10 +293,14 @@ func (c *call) bypassed() Decision {
 }
 
 func (c *call) planned() Decision {
-	return Decision{
+	d := Decision{
 		Layer: LayerMode, Reason: "plan mode is on: only read-only calls run, and this call may change something",
 		Next: "explore, then present a plan; the user ends plan mode",
 	}
+	if c.p.chosen {
+		d.Next = "explore, then present the plan with ExitPlanMode; the user decides on it"
+	}
+	return d
 }
 
 // ruleFor returns the next step by which the user can permanently allow changes of

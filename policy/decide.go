@@ -86,8 +86,8 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	if m := p.lists[Ask].first(c); m.rule != nil {
 		return c.byRule(Ask, m)
 	}
-	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox) {
-		return *r.Own // a rule on a resource the call uses, or a call that leaves the sandbox
+	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox || r.Own.Layer == LayerUser) {
+		return *r.Own // a rule on a resource the call uses, a call that leaves the sandbox, or one that only the user decides
 	}
 	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()

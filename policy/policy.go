@@ -100,8 +100,8 @@ type Request struct {
 	Readable []string
 
 	// Own is the tool's own decision on the call; nil if it has none. Deny always holds. Ask
-	// holds until something allows the call; with LayerRule or LayerSandbox it holds like an
-	// ask rule. Allow has no effect.
+	// holds until something allows the call; with LayerRule, LayerSandbox or LayerUser it holds
+	// like an ask rule. Allow has no effect.
 	Own *Decision
 	// Hook is the decision of the hooks that ran before the call; nil if they made none.
 	Hook *ExternalDecision
@@ -177,8 +177,9 @@ type Secret struct {
 
 // Policy decides on calls. It is immutable and safe for concurrent use.
 type Policy struct {
-	mode  Mode
-	lists [3]list // by Behavior
+	mode   Mode
+	chosen bool    // the session has chosen the mode; see In
+	lists  [3]list // by Behavior
 	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
@@ -206,6 +207,13 @@ func New(cfg Config) *Policy {
 	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
 	p.warnings = p.ruleWarnings(cfg)
 	return p
+}
+
+// In returns a policy with the same rules in another mode, which a session has chosen.
+func (p *Policy) In(m Mode) *Policy {
+	q := *p
+	q.mode, q.chosen = m.or(), true
+	return &q
 }
 
 // Mode returns the mode in which the policy decides.

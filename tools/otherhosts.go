@@ -41,18 +41,16 @@ func init() {
 	add("TodoWrite TodoRead TaskCreate TaskUpdate update_plan", substitute{"", "there is no work list here; keep the list in your answer"})
 	add("TaskGet", use("TaskOutput"))
 	add("Monitor", run("start the command with %s and run_in_background; TaskOutput waits for it")...)
-	add("Sleep", substitute{"TaskOutput", "TaskOutput waits for a background task"})
 	add("WebFetch fetch", run("nothing here reads web pages except %s with curl, if commands may use the network",
 		substitute{"", "nothing here reads web pages; ask the user for the content"})...)
 	add("WebSearch web_search", substitute{"", "nothing here searches the web; ask the user"})
 	add("Agent Task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
-	add("EnterPlanMode ExitPlanMode", substitute{"", "present the plan in your answer; the user starts and ends plan mode"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})
 	add("EnterWorktree ExitWorktree", run("use %s with git worktree")...)
 	add("CronCreate CronDelete CronList ScheduleWakeup RemoteTrigger", substitute{"", "nothing here runs at a later time; ask the user"})
 	add("Config", substitute{"", "no tool changes the settings; ask the user"})
-	add("StructuredOutput SyntheticOutput Brief", substitute{"", "give the result in your answer"})
+	add("StructuredOutput SyntheticOutput", substitute{"", "give the result in your answer"})
 }
 
 // fold returns a name in lower case without separators.

@@ -126,12 +126,8 @@ func (a *Assembly) assemble(c Config) error {
 		}
 		closed = append(closed, path, canonical)
 	}
-	mode := c.Mode
-	if mode == "" {
-		mode = policy.Mode(c.Settings.Mode())
-	}
 	rules := policy.New(policy.Config{
-		Mode: mode, Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
@@ -170,6 +166,14 @@ func (a *Assembly) assemble(c Config) error {
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})
 	return err
+}
+
+// mode returns the permission mode, or "" for the default one.
+func (c *Config) mode() policy.Mode {
+	if c.Mode != "" {
+		return c.Mode
+	}
+	return policy.Mode(c.Settings.Mode())
 }
 
 // setServers registers the present state of the upstream servers.

@@ -28,6 +28,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
@@ -87,7 +88,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks},
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
 		},

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/notebook"
+	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/sleep"
@@ -31,6 +32,7 @@ type Options struct {
 	Tasks     task.Options
 	Sleep     sleep.Options
 	Brief     brief.Options
+	Plan      plan.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -41,6 +43,8 @@ func List(o Options) []*tools.Tool {
 		brief.New(o.Brief),
 		edit.New(o.Change),
 		glob.New(o.Glob),
+		plan.NewEnter(o.Plan),
+		plan.NewExit(o.Plan),
 		grep.New(o.Grep),
 		notebook.New(o.Change),
 		read.New(o.Read),

@@ -1,0 +1,127 @@
+// Package plan provides the tools EnterPlanMode and ExitPlanMode. The mode of a session is
+// part of it, and the policy enforces it: in plan mode only read-only calls run. Only the
+// user ends plan mode, by accepting a plan; the session then has the server's mode again.
+package plan
+
+import (
+	"context"
+	_ "embed"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// Options holds the settings of the tools.
+type Options struct {
+	Mode policy.Mode // mode of the server; "" is the default one
+}
+
+// Output holds the mode of the session after a call.
+type Output struct {
+	Mode string `json:"mode" jsonschema:"The permission mode of the session"`
+
+	text string
+}
+
+func render(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} }
+
+// EnterInput holds the arguments of EnterPlanMode.
+type EnterInput struct {
+	Reason string `json:"reason,omitempty" jsonschema:"Why a plan is needed first"`
+}
+
+//go:embed enter.md
+var enterPrompt string
+
+// NewEnter returns the tool EnterPlanMode. It makes the session stricter, so that nobody is
+// asked.
+func NewEnter(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[EnterInput, EnterInput, Output]{
+		Name:         "EnterPlanMode",
+		Title:        "Start plan mode",
+		Prompt:       enterPrompt,
+		SearchHint:   "plan mode explore read only before changes",
+		Description:  func(EnterInput) string { return "Start plan mode" },
+		IsReadOnly:   tools.Always[EnterInput](),
+		IsIdempotent: tools.Always[EnterInput](),
+		Call: func(_ context.Context, env *tools.Env, _ EnterInput) (tools.Result[Output], error) {
+			switch {
+			case env.Session.Stateless:
+				return tools.Result[Output]{}, fault.New("plan mode needs a session, and the requests of this client have none", "Explore without changing anything, and present the plan in your answer.")
+			case o.on(env):
+				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")
+			}
+			mode := string(policy.ModePlan)
+			return tools.Result[Output]{
+				Data:   Output{mode, "Plan mode is on: only read-only calls run. Explore, then call ExitPlanMode with the plan; the user decides on it."},
+				Effect: session.Effect{Mode: &mode},
+			}, nil
+		},
+		Render: render,
+	})
+}
+
+// on reports whether the session is in plan mode.
+func (o Options) on(env *tools.Env) bool {
+	return env.Session.Mode == string(policy.ModePlan) || env.Session.Mode == "" && o.Mode == policy.ModePlan
+}
+
+// ExitInput holds the arguments of ExitPlanMode.
+type ExitInput struct {
+	Plan string `json:"plan" minLength:"1" maxLength:"20000" jsonschema:"The plan, as Markdown"`
+}
+
+//go:embed exit.md
+var exitPrompt string
+
+// maxPreview is the limit of the plan in a question, in characters.
+const maxPreview = 8000
+
+// NewExit returns the tool ExitPlanMode. The call runs if the user accepts the plan.
+func NewExit(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
+		Name:        "ExitPlanMode",
+		Title:       "Present a plan",
+		Prompt:      exitPrompt,
+		SearchHint:  "end plan mode present plan for approval",
+		Description: func(ExitInput) string { return "Accept this plan and end plan mode" },
+		IsReadOnly:  tools.Always[ExitInput](),
+		Prepare: func(env *tools.Env, in ExitInput) (ExitInput, error) {
+			switch {
+			case env.Session.Mode == string(policy.ModePlan):
+				return in, nil
+			case o.on(env):
+				return in, fault.New("the server was started in plan mode", "Present the plan in your answer; the user ends plan mode by starting the server in another one.")
+			}
+			return in, fault.New("plan mode is off", "Go on with the work; EnterPlanMode starts plan mode.")
+		},
+		Check: func(*tools.Env, ExitInput) *policy.Decision {
+			return &policy.Decision{
+				Behavior: policy.Ask, Layer: policy.LayerUser, Reason: "the user decides on the plan",
+				Next: "present the plan in your answer",
+			}
+		},
+		Preview: func(_ context.Context, _ *tools.Env, in ExitInput) tools.Preview {
+			text := plain.Lines(in.Plan)
+			if utf8.RuneCountInString(text) <= maxPreview {
+				return tools.Preview{Text: text}
+			}
+			return tools.Preview{Text: string([]rune(text)[:maxPreview]), Partial: true}
+		},
+		Call: func(context.Context, *tools.Env, ExitInput) (tools.Result[Output], error) {
+			mode, now := "", string(o.Mode)
+			if now == "" {
+				now = string(policy.ModeDefault)
+			}
+			return tools.Result[Output]{
+				Data:   Output{now, "The user has accepted the plan. Plan mode is off; carry the plan out."},
+				Effect: session.Effect{Mode: &mode},
+			}, nil
+		},
+		Render: render,
+	})
+}
