@@ -71,6 +71,7 @@ var rules = []rule{
 	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs"},
 	{"internal/text/fault", nil, nil, "a leaf: one fact, one next step"},
 	{"internal/record/results", []string{"internal/record/store"}, nil, "stored results"},
+	{"internal/record/worklist", []string{"internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain", "session"}, nil, "lists of work items, of one session or shared in a file"},
 	{"internal/exec/process", []string{"internal/text/plain"}, []string{"golang.org/x/sys"}, "a leaf: one command and all it starts, ended for sure"},
 	{"internal/exec/spool", []string{"internal/record/store", "internal/text/terminal"}, []string{"golang.org/x/sys"}, "what a command prints"},
 	{"internal/exec/task", []string{"internal/text/fault", "internal/exec/spool", "session"}, nil, "what runs in the background, and whose it is"},
