@@ -10,8 +10,8 @@ import (
 
 // The limits of a list.
 const (
+	MaxLine        = 200 // characters of subject, activeForm and owner
 	maxItems       = 1000
-	maxLine        = 200    // characters of subject, activeForm and owner
 	maxDescription = 10_000 // characters
 	maxMetadata    = 10_000 // bytes of an item's metadata as JSON
 	maxBlockers    = 100    // items that block one item
@@ -27,10 +27,10 @@ func check(it Item) error {
 		most       int
 		next       string
 	}{
-		{"subject", it.Subject, maxLine, "Put the rest into description."},
+		{"subject", it.Subject, MaxLine, "Put the rest into description."},
 		{"description", it.Description, maxDescription, "Shorten it, or write it to a file and name the file."},
-		{"activeForm", it.ActiveForm, maxLine, "Shorten it."},
-		{"owner", it.Owner, maxLine, "Shorten it."},
+		{"activeForm", it.ActiveForm, MaxLine, "Shorten it."},
+		{"owner", it.Owner, MaxLine, "Shorten it."},
 	} {
 		if n := utf8.RuneCountInString(f.text); n > f.most {
 			return fault.New(fmt.Sprintf("%s has %d characters, and the most is %d", f.name, n, f.most), f.next)

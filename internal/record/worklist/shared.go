@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/record/state"
@@ -29,13 +30,19 @@ func ValidName(name string) bool { return listName.MatchString(name) && filepath
 // after a change, never between, also when a server is killed.
 type Shared struct {
 	name, path string
+	lock       string // name of the lock
 	locks      *filelock.Locks
 }
 
 // NewShared returns the store of the list with a valid name in a state folder. locks are
 // those of the state folder. NewShared creates nothing; the first change creates the file.
 func NewShared(stateDir, name string, locks *filelock.Locks) *Shared {
-	return &Shared{name: name, path: filepath.Join(stateDir, "lists", name+".json"), locks: locks}
+	return &Shared{
+		name: name, path: filepath.Join(stateDir, "lists", name+".json"), locks: locks,
+		// Not the path: servers may reach the folder by different ones, and the file by
+		// names that differ in case.
+		lock: "task list " + strings.ToLower(name),
+	}
 }
 
 // Read implements Store.
@@ -71,7 +78,7 @@ func (s *Shared) Update(ctx context.Context, change func(*List) error) error {
 
 // locked calls f while no other server reads or changes the list.
 func (s *Shared) locked(ctx context.Context, f func() error) error {
-	release, err := s.locks.Take(ctx, s.path)
+	release, err := s.locks.Take(ctx, s.lock)
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
