@@ -212,8 +212,13 @@ func allowsBash(t *testing.T) []string {
 
 // serveWith starts an HTTP server with further arguments.
 func serveWith(t *testing.T, root string, args ...string) *httpWire {
+	return serveIn(t, filepath.Join(t.TempDir(), "state"), root, args...)
+}
+
+// serveIn is like serveWith, with a state folder.
+func serveIn(t *testing.T, state, root string, args ...string) *httpWire {
 	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root}, args...)...)
-	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 
 // CreateInput holds the arguments of TaskCreate.
 type CreateInput struct {
-	Subject     string `json:"subject" minLength:"1" jsonschema:"Goal, such as Fix the login"`
+	Subject     string `json:"subject" minLength:"1" jsonschema:"Goal in a few words"`
 	Description string `json:"description" jsonschema:"What has to be done"`
-	ActiveForm  string `json:"activeForm,omitempty" jsonschema:"Shown while in progress, such as Fixing the login"`
+	ActiveForm  string `json:"activeForm,omitempty" jsonschema:"Shown while in progress"`
 	Metadata    object `json:"metadata,omitempty" jsonschema:"Further data"`
 }
 

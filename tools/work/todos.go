@@ -21,7 +21,7 @@ type TodosInput struct {
 type Todo struct {
 	Content    string `json:"content" minLength:"1" jsonschema:"What to do"`
 	Status     string `json:"status" enum:"pending,in_progress,completed" jsonschema:"Status"`
-	ActiveForm string `json:"activeForm" minLength:"1" jsonschema:"The same as being done, such as Running tests"`
+	ActiveForm string `json:"activeForm" minLength:"1" jsonschema:"Such as Running tests"`
 }
 
 // TodosOutput holds the list after a call of TodoWrite.

@@ -18,10 +18,10 @@ type UpdateInput struct {
 	Description  *string  `json:"description,omitempty" jsonschema:"New description"`
 	ActiveForm   *string  `json:"activeForm,omitempty" jsonschema:"New activeForm"`
 	Status       string   `json:"status,omitempty" enum:"pending,in_progress,completed,deleted" jsonschema:"New status"`
-	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"Tasks that wait for this one"`
-	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"Tasks that this one waits for"`
+	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"Ids of tasks that wait for it"`
+	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"Ids it waits for"`
 	Owner        *string  `json:"owner,omitempty" jsonschema:"Who works on it"`
-	Metadata     object   `json:"metadata,omitempty" jsonschema:"Data to merge; null removes a key"`
+	Metadata     object   `json:"metadata,omitempty" jsonschema:"Merged; null removes a key"`
 }
 
 // UpdateOutput holds the changed item.
