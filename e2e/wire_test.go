@@ -98,9 +98,14 @@ func playTranscript(t *testing.T, file string, start func(t *testing.T, root str
 
 var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`)
 
-// normalise replaces the parts that differ between machines, and the definitions in a
-// list of tools by their digest.
+// handleField matches the handle of a session, which is random, and only in answers over
+// HTTP to requests without a session.
+var handleField = regexp.MustCompile(`,"mcp-toolset/session":"[A-Z2-7]{26}"`)
+
+// normalise replaces the parts that differ between machines, removes handles, and replaces
+// the definitions in a list of tools by their digest.
 func normalise(line, root string) string {
+	line = handleField.ReplaceAllString(line, "")
 	line = versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
 	var answer struct {
 		Result struct{ Tools json.RawMessage }
