@@ -8,6 +8,7 @@ package work
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -50,10 +51,15 @@ func (o Options) store(v session.View) worklist.Store {
 }
 
 // name returns the name of a session as an owner of items. It returns "" for a list that is
-// not shared, and for a request without a session, which no later request could name.
+// not shared, and for a request without a session and without a handle, to which no later
+// request could belong. A handle is only for its client to know, so its hash is the name.
 func (o Options) name(v session.View) string {
-	if o.Shared == nil || v.Stateless {
+	switch {
+	case o.Shared == nil, v.Stateless && v.Handle == "":
 		return ""
+	case v.Stateless:
+		sum := sha256.Sum256([]byte(v.Handle))
+		return fmt.Sprintf("session-%x", sum[:5])
 	}
 	client := strings.Trim(unnamed.ReplaceAllString(v.Client, "-"), "-")
 	return cmp.Or(client[:min(len(client), 40)], "session") + "-" + o.Server + "-" + v.ID

@@ -17,10 +17,11 @@ type Store interface {
 	Update(ctx context.Context, change func(*List) error) error
 }
 
-// Memory holds one list per owner in memory. The zero value is ready for use.
+// Memory holds one list per owner in memory, of a limited number of owners. The zero value
+// is ready for use.
 type Memory struct {
 	mu    sync.Mutex
-	lists map[session.Owner]List
+	lists session.Owned[List]
 }
 
 // Of returns the store of an owner's list.
@@ -30,7 +31,7 @@ func (m *Memory) Of(o session.Owner) Store { return memoryStore{m, o} }
 func (m *Memory) Forget(o session.Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.lists, o)
+	m.lists.Delete(o)
 }
 
 type memoryStore struct {
@@ -41,21 +42,22 @@ type memoryStore struct {
 func (s memoryStore) Read(context.Context) (List, error) {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
-	l := s.of.lists[s.owner]
-	return l.Clone(), nil
+	if l := s.of.lists.Lookup(s.owner); l != nil {
+		return l.Clone(), nil
+	}
+	return List{}, nil
 }
 
 func (s memoryStore) Update(_ context.Context, change func(*List) error) error {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
-	old := s.of.lists[s.owner]
-	l := old.Clone()
+	var l List
+	if old := s.of.lists.Lookup(s.owner); old != nil {
+		l = old.Clone()
+	}
 	if err := change(&l); err != nil {
 		return err
 	}
-	if s.of.lists == nil {
-		s.of.lists = map[session.Owner]List{}
-	}
-	s.of.lists[s.owner] = l
+	*s.of.lists.Get(s.owner) = l
 	return nil
 }

@@ -76,7 +76,7 @@ func TestMemoryOwners(t *testing.T) {
 		t.Error("lists of two owners are mixed")
 	}
 	m.Forget(one)
-	if show(read(t, m.Of(one))) != "" || show(read(t, m.Of(two))) != "1p b" || len(m.lists) != 1 {
+	if show(read(t, m.Of(one))) != "" || show(read(t, m.Of(two))) != "1p b" {
 		t.Error("the wrong list is forgotten")
 	}
 }
