@@ -23,7 +23,7 @@ func TestCancel(t *testing.T) {
 		atLeast(t, mark, treeSize)
 		s.notify("notifications/cancelled", map[string]any{"requestId": call.id, "reason": "enough"})
 		noneLeft(t, mark, 5*time.Second)
-		if a := s.call("TaskList", nil); !strings.Contains(a.text, "no background tasks") {
+		if a := s.call("TaskOutput", nil); !strings.Contains(a.text, "no background tasks") {
 			t.Errorf("%s: %s", tool, a.text)
 		}
 		if got := s.works("echo usable"); got != "usable" {

@@ -30,7 +30,7 @@ func TestStopMany(t *testing.T) {
 		}
 	}
 	noneLeft(t, mark, 0)
-	list := s.call("TaskList", nil)
+	list := s.call("TaskOutput", nil)
 	if n := strings.Count(list.text, "stopped by TaskStop"); n != manyTasks {
 		t.Errorf("%d tasks are stopped: %s", n, list.text)
 	}

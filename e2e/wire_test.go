@@ -98,9 +98,14 @@ func playTranscript(t *testing.T, file string, start func(t *testing.T, root str
 
 var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`)
 
-// normalise replaces the parts that differ between machines, and the definitions in a
-// list of tools by their digest.
+// handleField matches the handle of a session, which is random, and only in answers over
+// HTTP to requests without a session.
+var handleField = regexp.MustCompile(`,"mcp-toolset/session":"[A-Z2-7]{26}"`)
+
+// normalise replaces the parts that differ between machines, removes handles, and replaces
+// the definitions in a list of tools by their digest.
 func normalise(line, root string) string {
+	line = handleField.ReplaceAllString(line, "")
 	line = versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
 	var answer struct {
 		Result struct{ Tools json.RawMessage }
@@ -212,8 +217,13 @@ func allowsBash(t *testing.T) []string {
 
 // serveWith starts an HTTP server with further arguments.
 func serveWith(t *testing.T, root string, args ...string) *httpWire {
+	return serveIn(t, filepath.Join(t.TempDir(), "state"), root, args...)
+}
+
+// serveIn is like serveWith, with a state folder.
+func serveIn(t *testing.T, state, root string, args ...string) *httpWire {
 	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root}, args...)...)
-	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

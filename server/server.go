@@ -142,7 +142,11 @@ func New(c Config) (*Server, error) {
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, r *mcp.InitializeResult) {
-		callFrom(ctx).initialized = true
+		in := callFrom(ctx)
+		in.initialized = true
+		if in.conv != nil {
+			in.conv.session.SetClient(req.Params.ClientInfo.Name)
+		}
 		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {

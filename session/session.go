@@ -57,6 +57,7 @@ const maxOutputs = 200
 // not be modified.
 type View struct {
 	ID        string
+	Client    string // name of the client, as it gave it at initialize; "": unknown
 	Principal string
 	Dir       string   // working directory: absolute, canonical
 	Roots     []string // workspace roots: absolute, canonical
@@ -88,6 +89,16 @@ func (s *Session) Notice() bool {
 	first := !s.noticed
 	s.noticed = true
 	return first
+}
+
+// SetClient sets the name of the client. Later calls have no effect, so that a client
+// cannot change its name.
+func (s *Session) SetClient(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.view.Client == "" {
+		s.view.Client = name
+	}
 }
 
 // View returns the session's present state.

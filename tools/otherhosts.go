@@ -38,8 +38,9 @@ func init() {
 	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch", use("Edit"))
 	add("MultiEdit", substitute{"Edit", "send one Edit for each change; they run in the order in which they are sent"})
 	add("shell run_command execute_command run_terminal_cmd run_in_terminal REPL PowerShell", run("use %s")...)
-	add("TodoWrite TodoRead TaskCreate TaskUpdate update_plan", substitute{"", "there is no work list here; keep the list in your answer"})
-	add("TaskGet", use("TaskOutput"))
+	noList := substitute{"", "there is no work list here; keep the list in your answer"}
+	add("TodoWrite TaskCreate TaskUpdate update_plan write_todos manage_todo_list", use("TodoWrite"), noList)
+	add("TodoRead TaskGet", use("TaskList"), noList)
 	add("Monitor", run("start the command with %s and run_in_background; TaskOutput waits for it")...)
 	add("WebFetch fetch", run("nothing here reads web pages except %s with curl, if commands may use the network",
 		substitute{"", "nothing here reads web pages; ask the user for the content"})...)

@@ -1,7 +1,9 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +19,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/policy"
@@ -32,6 +35,7 @@ import (
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
+	"mcp-toolset/tools/work"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
 )
@@ -64,10 +68,12 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	run := p.bash(ctx, commands)
 	p.Events, p.Journal = event.New(), journal.New()
 	tasktools.Announce(run.Tasks, p.Events)
+	lists := p.work(run.Tasks)
 	p.Gone = func(v session.View) {
 		bash.Gone(run, v)
 		p.Events.Forget(v.Owner())
 		p.Journal.Forget(v.Owner())
+		lists.Own.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
@@ -79,16 +85,16 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, others, find)
+	p.Tools = p.tools(searcher, run, lists, others, find)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks},
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
 		},
@@ -100,6 +106,15 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstr
 			Documents: document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log}),
 			Snapshots: p.Snapshots,
 		}})
+}
+
+// work returns the options of the tools for work lists.
+func (p *Plan) work(background *task.Registry) work.Options {
+	o := work.Options{Own: new(worklist.Memory), Server: strings.ToLower(rand.Text()[:6]), Tasks: background}
+	if name := cmp.Or(p.options.TaskList, p.Settings.TaskList()); name != "" {
+		o.Shared = worklist.NewShared(p.State, name, filelock.New(filepath.Join(p.State, "locks")))
+	}
+	return o
 }
 
 // bash returns the options with which Bash runs commands.

@@ -16,6 +16,7 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/metrics"
+	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -75,6 +76,9 @@ func (c *common) plan(host *Host, positional []string, log *slog.Logger) (*assem
 	if err != nil {
 		return nil, err
 	}
+	if c.taskList != "" && !worklist.ValidName(c.taskList) {
+		return nil, usagef("--task-list is %q; use %s", c.taskList, worklist.NameRule)
+	}
 	if o.Roots, err = c.workspaceDirs(host, positional); err != nil {
 		return nil, err
 	}
@@ -92,7 +96,7 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 		Environment: host.environment(), Version: version(), Log: log, Settings: expand(c.settings), Model: c.model,
 		Mode: policy.Mode(c.mode), Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
 		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
-		RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
+		TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
 	}
 	if c.trace != "" {
 		o.Trace = expand(c.trace)

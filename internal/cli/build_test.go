@@ -153,7 +153,7 @@ func TestStartLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(list), &listed); err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf(" deferral=hints tools=%d ", len(listed.Tools)); !strings.Contains(log.String(), want) {
+	if want := fmt.Sprintf(" deferral=dispatch tools=%d ", len(listed.Tools)); !strings.Contains(log.String(), want) {
 		t.Errorf("the log lacks %q: %s", want, log)
 	}
 }

@@ -192,6 +192,8 @@ var limits = []limit{
 	{what: "open HTTP connections; more wait", dir: "server", name: "maxConns"},
 	{what: "HTTP sessions", dir: "server", name: "maxSessions"},
 	{what: "running background tasks of a session", dir: "internal/exec/task", name: "maxRunning"},
+	{what: "tasks on a list of work", dir: "internal/record/worklist", name: "maxItems"},
+	{what: "texts of a list of work", dir: "internal/record/worklist", name: "maxText", bytes: true},
 	{what: "timeout of a background task", dir: "tools/bash", name: "mostBackground"},
 	{what: "stored output of one command", given: spool.DefaultQuota.Task, bytes: true},
 	{what: "stored output of all commands", given: spool.DefaultQuota.All, bytes: true},

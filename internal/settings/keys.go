@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -16,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "upstream"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -54,6 +55,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readDenied(f)
 		case allowedServersKey:
 			err = s.readAllowed(f)
+		case "taskList":
+			err = s.readTaskList(f)
 		case "upstream":
 			err = s.readUpstream(f)
 		default:
@@ -187,6 +190,23 @@ func (s *Settings) EditGuard() string {
 		return editGuards[0]
 	}
 	return s.editGuard.or(editGuards[0])
+}
+
+func (s *Settings) readTaskList(f field) error {
+	if f.value.kind != isString || !worklist.ValidName(f.value.text) {
+		return f.value.want(f.key, "a name of "+worklist.NameRule)
+	}
+	s.taskList = given(f.value.text)
+	return nil
+}
+
+// TaskList returns the value of taskList: the name of a shared list of work. It returns ""
+// if s is nil or has no such value.
+func (s *Settings) TaskList() string {
+	if s == nil {
+		return ""
+	}
+	return s.taskList.value
 }
 
 // unknown warns about an unknown key. It suggests a known key that differs only in

@@ -74,6 +74,7 @@ func (s *Settings) append(less *Settings) {
 	s.denied = append(s.denied, less.denied...)
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
+	s.taskList.under(less.taskList)
 	s.hooks.Append(&less.hooks)
 	s.failClosed = s.failClosed || less.failClosed
 	s.warnings = append(s.warnings, less.warnings...)

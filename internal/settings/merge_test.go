@@ -27,6 +27,9 @@ func TestMergeValues(t *testing.T) {
 		{"guard, first", `{"editGuard":"default"}`, `{"editGuard":"off"}`, func(s *Settings) any { return s.EditGuard() }, "default"},
 		{"guard, second", `{}`, `{"editGuard":"strict"}`, func(s *Settings) any { return s.EditGuard() }, "strict"},
 		{"guard, none", `{}`, `{}`, func(s *Settings) any { return s.EditGuard() }, "default"},
+		{"task list, first", `{"taskList":"a"}`, `{"taskList":"b"}`, func(s *Settings) any { return s.TaskList() }, "a"},
+		{"task list, second", `{}`, `{"taskList":"b"}`, func(s *Settings) any { return s.TaskList() }, "b"},
+		{"task list, none", `{}`, `{}`, func(s *Settings) any { return s.TaskList() }, ""},
 		{"reminder, on first", `{"reminder":true}`, `{"reminder":false}`, func(s *Settings) any { return s.Reminder("m") }, "true"},
 		{"reminder, off first", `{"reminder":"off"}`, `{"reminder":"on"}`, func(s *Settings) any { return s.Reminder("m") }, "false"},
 		{"reminder, second", `{"reminder":{}}`, `{"reminder":false}`, func(s *Settings) any { return s.Reminder("m") }, "false"},
@@ -120,7 +123,7 @@ func TestTightened(t *testing.T) {
 			"allow": ["Read(//other/**)", "Bash(rm)", "Edit("],
 			"additionalDirectories": ["/"], "defaultMode": "bypassPermissions"},
 		"features": {"x": true}, "editGuard": "off", "reminder": false,
-		"sandbox": {"allowRead": ["/"], "allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}
+		"sandbox": {"allowRead": ["/"], "allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}, "taskList": "team"
 	}`)
 	loose := policy.New(world(s))
 	tight := policy.New(world(s.Tightened()))
@@ -141,13 +144,13 @@ func TestTightened(t *testing.T) {
 	}
 	g := s.Tightened()
 	scrub, pass := g.Env()
-	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass); have != "[]map[]defaulttrue {[] [] true true} [] []" {
+	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass, g.TaskList()); have != "[]map[]defaulttrue {[] [] true true} [] []" {
 		t.Errorf("what is left: %s", have)
 	}
 	want := []string{
 		`/ws/.mcp-toolset/settings.json:1: odd: unknown key, ignored`,
 		`/ws/.mcp-toolset/settings.json is not trusted: of it only deny and ask rules hold, not permissions.allow (line 3), permissions.additionalDirectories (line 4), ` +
-			`permissions.defaultMode (line 4), features (line 5), editGuard (line 5), reminder (line 5), sandbox (line 6), env (line 6); to use all of it, run mcp-toolset trust /ws`,
+			`permissions.defaultMode (line 4), features (line 5), editGuard (line 5), reminder (line 5), sandbox (line 6), env (line 6), taskList (line 6); to use all of it, run mcp-toolset trust /ws`,
 	}
 	if diff := cmp.Diff(want, g.Warnings()); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
@@ -164,7 +167,7 @@ func TestTightened(t *testing.T) {
 		}
 	}
 	var none *Settings
-	if none.Tightened() != nil || none.Mode() != "" {
+	if none.Tightened() != nil || none.Mode() != "" || none.TaskList() != "" {
 		t.Error("nil settings")
 	}
 }

@@ -51,6 +51,7 @@ func Keys() []Key {
 		{"sandbox.allowWrite", "array of strings", "further folders that commands may read and write"},
 		{"sandbox.caches", "true, false", "whether commands may write caches of build tools (default true)"},
 		{"sandbox.network", `"allow", "deny"`, "whether commands may use the network (default allow)"},
+		{"taskList", "string", "the list of work that all sessions, and other servers, share under this name; see --task-list"},
 		{"upstream.pin", "true, false", "refuse upstream tools whose definition changed since you looked"},
 	}
 }

@@ -44,6 +44,7 @@ type Settings struct {
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
+	taskList     scalar[string]
 	loose        []Loose  // the entries that Tightened leaves out
 	warnings     []string // about keys
 	ruleWarnings []string
@@ -89,7 +90,8 @@ type Settings struct {
 //	    "timeout": milliseconds
 //	  }},
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
-//	  "upstream": {"pin": true or false}
+//	  "upstream": {"pin": true or false},
+//	  "taskList": name
 //	}
 //
 // A folder begins with / or ~, or is relative to the root of the settings. In the name

@@ -306,7 +306,7 @@ func TestTooManyTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const many = "100 tasks are running in the background, and no more may. Stop one with TaskStop; TaskList lists them."
+	const many = "100 tasks are running in the background, and no more may. Stop one with TaskStop; TaskOutput without task_id lists them."
 	_, err := w.Call(t.Context(), f.Bash, `{"command": "sleep `+own+`", "run_in_background": true}`)
 	if err == nil || err.Error() != many {
 		t.Error(err)

@@ -18,6 +18,7 @@ import (
 	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
+	"mcp-toolset/tools/work"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Sleep     sleep.Options
 	Brief     brief.Options
 	Plan      plan.Options
+	Work      work.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -53,6 +55,7 @@ func List(o Options) []*tools.Tool {
 	}
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
+	list = append(list, work.New(o.Work)...)
 	list = append(list, resources.New(o.Resources)...)
 	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })

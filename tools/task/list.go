@@ -1,8 +1,6 @@
 package task
 
 import (
-	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,17 +19,6 @@ const (
 	maxTitle = 200
 )
 
-// ListInput is the empty input of TaskList.
-type ListInput struct{}
-
-// ListOutput holds the tasks of the caller.
-type ListOutput struct {
-	Tasks []Entry `json:"tasks" jsonschema:"The tasks in start order"`
-	Left  int     `json:"left,omitempty" jsonschema:"Number of tasks left out that ended earlier"`
-
-	text string
-}
-
 // Entry describes one task.
 type Entry struct {
 	TaskID   string `json:"task_id" jsonschema:"The task"`
@@ -42,28 +29,8 @@ type Entry struct {
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
 }
 
-//go:embed list.md
-var listPrompt string
-
-// NewList returns the tool TaskList.
-func NewList(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
-		Name:              "TaskList",
-		Title:             "List tasks",
-		Prompt:            listPrompt,
-		SearchHint:        "list running background tasks commands shells jobs",
-		Description:       func(ListInput) string { return "List the background tasks" },
-		IsReadOnly:        tools.Always[ListInput](),
-		IsConcurrencySafe: tools.Always[ListInput](),
-		IsIdempotent:      tools.Always[ListInput](),
-		Call: func(_ context.Context, env *tools.Env, _ ListInput) (tools.Result[ListOutput], error) {
-			return list(o.Tasks.List(env.Session.Owner()), time.Now()), nil
-		},
-		Render: func(o ListOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
-	})
-}
-
-func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
+// list answers a call of TaskOutput without task_id with tasks in start order.
+func list(all []*tasks.Task, now time.Time) tools.Result[Output] {
 	states := make([]tasks.Status, len(all))
 	var ended []time.Time
 	for i, t := range all {
@@ -76,14 +43,14 @@ func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
 		slices.SortFunc(ended, time.Time.Compare)
 		first = ended[over]
 	}
-	out := ListOutput{Tasks: []Entry{}}
+	entries, left := []Entry{}, 0
 	var b strings.Builder
 	for i, t := range all {
 		s := states[i]
 		detail := how(s, now)
 		if s.State != tasks.Running {
 			if s.Ended.Before(first) {
-				out.Left++
+				left++
 				continue
 			}
 			if !s.Ended.IsZero() {
@@ -91,17 +58,17 @@ func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
 			}
 		}
 		e := Entry{TaskID: t.ID, Kind: t.Kind(), Title: title(t), Status: string(s.State), Detail: detail, ExitCode: exitCode(s)}
-		out.Tasks = append(out.Tasks, e)
+		entries = append(entries, e)
 		fmt.Fprintf(&b, "%s %s, %s: %s\n", e.TaskID, e.Kind, e.Detail, e.Title)
 	}
-	if out.Left > 0 {
-		fmt.Fprintf(&b, "[left out: %d that ended earlier]\n", out.Left)
+	if left > 0 {
+		fmt.Fprintf(&b, "[left out: %d that ended earlier]\n", left)
 	}
 	if len(all) == 0 {
 		b.WriteString("[there are no background tasks]\n")
 	}
-	out.text = strings.TrimSuffix(b.String(), "\n")
-	return tools.Result[ListOutput]{Data: out, Meta: map[string]any{MetaTasks: out.Tasks}}
+	text := strings.TrimSuffix(b.String(), "\n")
+	return tools.Result[Output]{Data: Output{Output: text, Tasks: entries, text: text}, Meta: map[string]any{MetaTasks: entries}}
 }
 
 // title returns a task's title in one line, truncated to maxTitle.

@@ -81,18 +81,12 @@ func NewOutput(o Options) *tools.Tool {
 		},
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			if in.TaskID == "" {
-				return listed(o.Tasks.List(env.Session.Owner()), time.Now()), nil
+				return list(o.Tasks.List(env.Session.Owner()), time.Now()), nil
 			}
 			return show(ctx, env, in, o)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
-}
-
-// listed answers a call without task_id with the list of TaskList.
-func listed(all []*tasks.Task, now time.Time) tools.Result[Output] {
-	l := list(all, now)
-	return tools.Result[Output]{Data: Output{Output: l.Data.text, Tasks: l.Data.Tasks, text: l.Data.text}, Meta: l.Meta}
 }
 
 // prepared is the input of a call with the id of the task in TaskID.
@@ -164,7 +158,7 @@ func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Re
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	case err != nil:
-		return none, fault.New("the output cannot be read: "+plain.Line(strings.TrimPrefix(err.Error(), "reading output: ")), "TaskList shows how the task is.")
+		return none, fault.New("the output cannot be read: "+plain.Line(strings.TrimPrefix(err.Error(), "reading output: ")), "TaskOutput without task_id shows how the task is.")
 	}
 	o.seen(env, t, s)
 	out := Output{TaskID: t.ID, Status: string(s.State), Detail: how(s, time.Now()), ExitCode: exitCode(s), Output: seen.text, NextOffset: seen.next, More: seen.more}

@@ -55,7 +55,7 @@ func NewStop(o Options) *tools.Tool {
 			case in.ShellID != "":
 				return in, fault.New("task_id and shell_id are two names of one property, and both are given", "Give task_id alone.")
 			case in.TaskID == "":
-				return in, fault.New("task_id is missing", "TaskList lists the tasks.")
+				return in, fault.New("task_id is missing", "TaskOutput without task_id lists the background tasks.")
 			}
 			return in, nil
 		},

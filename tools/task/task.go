@@ -1,8 +1,9 @@
-// Package task provides the tools for background tasks: TaskOutput, TaskStop and TaskList.
+// Package task provides the tools for background tasks: TaskOutput and TaskStop.
 package task
 
 import (
 	"fmt"
+	"regexp"
 	"time"
 
 	"mcp-toolset/internal/event"
@@ -28,7 +29,7 @@ const (
 
 // New returns the tools.
 func New(o Options) []*tools.Tool {
-	return []*tools.Tool{NewOutput(o), NewStop(o), NewList(o)}
+	return []*tools.Tool{NewOutput(o), NewStop(o)}
 }
 
 // Keys of a result's _meta, for programs.
@@ -38,7 +39,7 @@ const (
 	MetaExitCode   = "mcp-toolset/exit_code"   // only for a task that ended with an exit code
 	MetaNextOffset = "mcp-toolset/next_offset" // offset at which the output continues, in bytes
 	MetaMore       = "mcp-toolset/more"        // whether there is more output already
-	MetaTasks      = "mcp-toolset/tasks"       // for TaskList: a list of Entry
+	MetaTasks      = "mcp-toolset/tasks"       // of TaskOutput without task_id: a list of Entry
 )
 
 // Meta returns the _meta of a result about one task.
@@ -92,11 +93,17 @@ func exitCode(s tasks.Status) *int {
 	return &s.Code
 }
 
+// itemID matches the ids of the tools for work lists.
+var itemID = regexp.MustCompile(`^[0-9]+$`)
+
 // find returns the task with an id. It fails if the task does not belong to the caller.
 func find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
 	t, ok := r.Get(env.Session.Owner(), id)
-	if !ok {
-		return nil, fault.New("there is no task "+plain.Line(id), "TaskList lists those there are; one that has ended is forgotten after an hour.")
+	switch {
+	case !ok && itemID.MatchString(id):
+		return nil, fault.New(plain.Key(id)+" is the id of a task on the list of work, not of a background task", "Use TaskGet or TaskUpdate.")
+	case !ok:
+		return nil, fault.New("there is no background task "+plain.Line(id), "TaskOutput without task_id lists those there are; one that has ended is forgotten after an hour.")
 	}
 	return t, nil
 }

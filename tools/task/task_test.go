@@ -99,15 +99,10 @@ func TestStopCases(t *testing.T) {
 	golden(t, NewStop(Options{Tasks: r}), "testdata/stop", ids)
 }
 
-func TestListCases(t *testing.T) {
-	r, ids := goldenTasks(t)
-	golden(t, NewList(Options{Tasks: r}), "testdata/list", ids)
-}
-
 // TestListMany checks that all running tasks are listed, and the 50 that ended last.
 func TestListMany(t *testing.T) {
 	w, p, r := toolstest.NewWorkspace(t), newPrinter(t), tasks.New(time.Now)
-	tool := NewList(Options{Tasks: r})
+	tool := NewOutput(Options{Tasks: r})
 	if resp, err := w.Call(t.Context(), tool, ""); err != nil || toolstest.Text(resp) != "[there are no background tasks]" {
 		t.Errorf("%v, %v", resp, err)
 	}
@@ -143,14 +138,11 @@ func TestOwner(t *testing.T) {
 		id := add(t, r, owner, j)
 		for _, tool := range New(Options{Tasks: r}) {
 			args := map[string]any{"task_id": id}
-			if tool.Name == "TaskList" {
-				args = nil
-			}
 			if tool.Name == "TaskOutput" {
 				args["block"] = false
 			}
 			resp, err := call(t.Context(), t, w, tool, args)
-			if tool.Name != "TaskList" && (err == nil) != mine || err == nil && strings.Contains(toolstest.Text(resp), id) != mine {
+			if (err == nil) != mine || err == nil && strings.Contains(toolstest.Text(resp), id) != mine {
 				t.Errorf("%s of a task of %+v: %v, %v", tool.Name, owner, resp, err)
 			}
 		}
@@ -176,7 +168,7 @@ func TestForgotten(t *testing.T) {
 		}
 		time.Sleep(time.Nanosecond)
 		_, err = call(t.Context(), t, w, tool, map[string]any{"task_id": id})
-		if want := "there is no task " + id + ". TaskList lists those there are; one that has ended is forgotten after an hour."; err == nil || err.Error() != want {
+		if want := "there is no background task " + id + ". TaskOutput without task_id lists those there are; one that has ended is forgotten after an hour."; err == nil || err.Error() != want {
 			t.Error(err)
 		}
 		if _, err := os.Stat(p.log.Path()); !errors.Is(err, os.ErrNotExist) {
@@ -193,7 +185,6 @@ func TestDefinitions(t *testing.T) {
 	}{
 		{"TaskOutput", "[BashOutput]", tools.Hints{ReadOnly: true, Idempotent: true}, "[task_id bash_id block timeout offset filter]"},
 		{"TaskStop", "[KillShell KillBash]", tools.Hints{Idempotent: true}, "[task_id shell_id]"},
-		{"TaskList", "[]", tools.Hints{ReadOnly: true, Idempotent: true}, "[]"},
 	} {
 		tool := New(Options{Tasks: tasks.New(time.Now)})[i]
 		inputs, err := tool.Inputs()
@@ -204,7 +195,7 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%s, %v, %+v, %v", tool.Name, tool.Aliases, tool.Hints, inputs)
 		}
 		// All may run beside a TaskOutput that waits.
-		c, err := tool.Parse([]byte(map[bool]string{true: "{}", false: `{"task_id": "a"}`}[tool.Name == "TaskList"]))
+		c, err := tool.Parse([]byte(`{"task_id": "a"}`))
 		if err != nil || !toolstest.Prepare(t, c, toolstest.NewWorkspace(t).Env()).Facts.ConcurrencySafe {
 			t.Errorf("%s waits for others: %v", tool.Name, err)
 		}

@@ -8,6 +8,7 @@
 //	-- files/NAME --    a file of the workspace; between calls, a change from outside the session
 //	-- read/NAME --     the session reads the file
 //	-- call --          the arguments of a call; there may be several, in sequence
+//	-- call/TOOL --     the same for one of several tools
 //	-- want --          the text of its result; `want failed` if the result is a failure
 //	-- error --         instead of want: the error of the call
 //	-- after/NAME --    the content of a file after all calls; the single line
@@ -30,6 +31,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,12 @@ func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string
 
 // RunIn is like Run, and makes a tool for the workspace of each case.
 func RunIn(t *testing.T, build func(*Workspace) *tools.Tool, dir string, same ...func(string) string) {
+	t.Helper()
+	RunSeveral(t, func(w *Workspace) []*tools.Tool { return []*tools.Tool{build(w)} }, dir, same...)
+}
+
+// RunSeveral is like RunIn, for cases that call several tools.
+func RunSeveral(t *testing.T, build func(*Workspace) []*tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
 	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(cases) == 0 {
@@ -218,12 +226,12 @@ func Text(r *tools.Response) string {
 	return strings.Join(parts, "\n")
 }
 
-func runCase(t *testing.T, build func(*Workspace) *tools.Tool, archive *txtar.Archive, same []func(string) string) {
+func runCase(t *testing.T, build func(*Workspace) []*tools.Tool, archive *txtar.Archive, same []func(string) string) {
 	if len(strings.TrimSpace(string(archive.Comment))) == 0 {
 		t.Error("the case does not say why it is there")
 	}
 	w := NewWorkspace(t)
-	tool := build(w)
+	list := build(w)
 	written := time.Now().Add(-time.Hour)
 	var resp *tools.Response
 	var err error
@@ -247,7 +255,11 @@ func runCase(t *testing.T, build func(*Workspace) *tools.Tool, archive *txtar.Ar
 			if called {
 				t.Error("a call has no want or error behind it")
 			}
-			resp, err = w.Call(t.Context(), tool, strings.ReplaceAll(string(f.Data), "$ROOT", filepath.ToSlash(w.Root)))
+			i := slices.IndexFunc(list, func(tool *tools.Tool) bool { return tool.Name == name || name == "" && len(list) == 1 })
+			if i < 0 {
+				t.Fatalf("%s: there is no tool %q", f.Name, name)
+			}
+			resp, err = w.Call(t.Context(), list[i], strings.ReplaceAll(string(f.Data), "$ROOT", filepath.ToSlash(w.Root)))
 			called = true
 		case "want", "want failed", "error":
 			if !called {

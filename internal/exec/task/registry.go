@@ -56,7 +56,7 @@ func (r *Registry) add(owner session.Owner, j Job, seen bool) (*Task, error) {
 		}
 	}
 	if running >= maxRunning {
-		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskList lists them.")
+		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskOutput without task_id lists them.")
 	}
 	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started, seen: seen}
 	r.tasks = append(r.tasks, t)

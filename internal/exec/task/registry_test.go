@@ -121,7 +121,7 @@ func TestMostRunning(t *testing.T) {
 		add(t, r, me, jobs[i])
 	}
 	_, err := r.Add(me, newStub())
-	const want = "100 tasks are running in the background, and no more may. Stop one with TaskStop; TaskList lists them."
+	const want = "100 tasks are running in the background, and no more may. Stop one with TaskStop; TaskOutput without task_id lists them."
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Error() != want {
 		t.Errorf("got %v", err)
