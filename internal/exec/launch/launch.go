@@ -75,10 +75,11 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 	}
 }
 
-// end kills a process that has just started, and waits for its end.
+// end kills a process that has just started, with the group or session that it leads, and
+// waits for its end.
 func end(cmd *exec.Cmd) {
 	if cmd.Cancel == nil || cmd.Cancel() != nil {
-		_ = cmd.Process.Kill()
+		kill(cmd)
 	}
 	_ = cmd.Wait()
 }
