@@ -81,15 +81,13 @@ func shellBinary(t *testing.T, user int) string {
 	if user == 0 {
 		return program
 	}
-	copied := filepath.Join(shellFolder(t, 0), "mcp-toolset")
-	data, err := os.ReadFile(program)
-	if err == nil {
-		err = os.WriteFile(copied, data, 0o755)
-	}
-	if err != nil {
+	// Not a copy: while it is written, a process that another test starts could inherit the
+	// open file, and it could not be executed.
+	linked := filepath.Join(shellFolder(t, 0), "mcp-toolset")
+	if err := os.Link(program, linked); err != nil {
 		t.Fatal(err)
 	}
-	return copied
+	return linked
 }
 
 // writeAt creates a file, owned by the owner of the folder it is below.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func TestJudgesEndWithCall(t *testing.T) {
 			t.Parallel()
 			mark := newMark()
 			s := startShell(t, shellOptions{asks: true, settings: fmt.Sprintf(settings, mark)})
-			before := pipesOpen(t, s)
+			before := pipes(t, s.cmd.Process.Pid)
 			call := judgedCall(s, name)
 			atLeast(t, mark, 2)
 			s.notify("notifications/cancelled", map[string]any{"requestId": call.id})
@@ -49,40 +50,54 @@ func TestJudgesEndWithCall(t *testing.T) {
 			default:
 			}
 			// While the server waits for a process, its pipes are open.
-			for end := time.Now().Add(deadline); pipesOpen(t, s) > before; time.Sleep(20 * time.Millisecond) {
+			left := func() map[string]bool { return newPipes(t, s, before) }
+			for end := time.Now().Add(deadline); len(left()) > 0; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("%d pipes are open, %d were before the call", pipesOpen(t, s), before)
+					t.Fatalf("pipes are open that were not before the call: %v", left())
 				}
 			}
 		})
 	}
 }
 
-// pipesOpen returns the number of pipes that the server has open, except those to the
-// standard error of its supervisors. There is one of these for each supervisor, even
-// those started ahead.
-func pipesOpen(t *testing.T, s *shellServer) int {
+// newPipes returns the pipes that the server has open, except those that it had before and
+// those to its children: supervisors are started ahead.
+func newPipes(t *testing.T, s *shellServer, before map[string]bool) map[string]bool {
 	t.Helper()
-	proc := filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid))
-	files, err := os.ReadDir(filepath.Join(proc, "fd"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, f := range files {
-		if to, err := os.Readlink(filepath.Join(proc, "fd", f.Name())); err == nil && strings.HasPrefix(to, "pipe:") {
-			n++
-		}
-	}
-	children, err := filepath.Glob(filepath.Join(proc, "task", "*", "children"))
-	if err != nil || len(children) == 0 {
+	open := pipes(t, s.cmd.Process.Pid)
+	maps.DeleteFunc(open, func(pipe string, _ bool) bool { return before[pipe] })
+	lists, err := filepath.Glob(filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid), "task", "*", "children"))
+	if err != nil || len(lists) == 0 {
 		t.Fatalf("the server's children are not listed: %v", err)
 	}
-	for _, list := range children {
-		pids, _ := os.ReadFile(list)
-		n -= len(strings.Fields(string(pids)))
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for _, child := range strings.Fields(string(children)) {
+			files, _ := filepath.Glob(filepath.Join("/proc", child, "fd", "*"))
+			for _, f := range files {
+				if pipe, err := os.Readlink(f); err == nil {
+					delete(open, pipe)
+				}
+			}
+		}
 	}
-	return n
+	return open
+}
+
+// pipes returns the pipes that a process has open.
+func pipes(t *testing.T, pid int) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("/proc", fmt.Sprint(pid), "fd", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the files of process %d are not listed: %v", pid, err)
+	}
+	open := map[string]bool{}
+	for _, f := range files {
+		if pipe, err := os.Readlink(f); err == nil && strings.HasPrefix(pipe, "pipe:") {
+			open[pipe] = true
+		}
+	}
+	return open
 }
 
 // TestJudgesEndWithServer checks that a server that is stopped, in either way, ends its

@@ -149,7 +149,7 @@ func TestDeferralAuto(t *testing.T) {
 		servers int
 		env     string
 		search  bool // whether ToolSearch and CallTool are listed
-	}{{0, "CLAUDE_CODE_SESSION_ID=", false}, {2, "CLAUDE_CODE_SESSION_ID=", true}, {2, "CLAUDE_CODE_SESSION_ID=a", false}} {
+	}{{2, "CLAUDE_CODE_SESSION_ID=", true}, {2, "CLAUDE_CODE_SESSION_ID=a", false}} {
 		settings := manyServers(c.servers, "")
 		h := connect(t, startPlace(t, placeOptions{settings: settings, env: []string{c.env}}), false, nil)
 		_, names, _ := h.listed()
