@@ -36,8 +36,9 @@ type pathPattern struct {
 	anchor   anchor
 	floating bool // only with atDir: whether the segments may match at any depth
 	segments []segment
-	least    int // the minimum number of names it matches
-	bound    int // the number of leading segments that are the root of the settings file
+	least    int    // the minimum number of names it matches
+	bound    int    // the number of leading segments that are the root of the settings file
+	root     string // that root, if bound is set
 }
 
 // bind turns a pattern that begins at the root of its settings file into one that
@@ -51,7 +52,7 @@ func (p *pathPattern) bind(root string) error {
 	for _, name := range paths.Split(from.path) {
 		all = append(all, segment{kind: exact, head: paths.Fold(name), name: name})
 	}
-	p.anchor, p.bound = atFileSystem, from.depth
+	p.anchor, p.bound, p.root = atFileSystem, from.depth, root
 	p.segments = append(all, p.segments...)
 	p.least += from.depth
 	return nil

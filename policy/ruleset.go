@@ -1,6 +1,11 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/text/plain"
+)
 
 // Rules holds the deny, ask and allow rules of settings files, those of the most
 // authoritative file first. The zero value holds none. It must not be changed once a
@@ -30,3 +35,40 @@ func (r Rules) Restricting() Rules {
 
 // Count returns the number of rules with behavior b.
 func (r Rules) Count(b Behavior) int { return len(r.lists[b]) }
+
+// Anchored describes a path rule that begins at the folder of its settings file: its
+// pattern begins with one slash. Its texts are safe to show.
+type Anchored struct {
+	Rule       string // with its place, as in "deny rule Read(/etc/**) in s.json:3"
+	Root       string // the folder at which it begins
+	First      string // the first name of the pattern
+	Second     string // the second one; "" if it is missing or has wildcards
+	FromSystem string // the rule from the file-system root
+	FromDir    string // the rule from the working directory
+}
+
+// Anchored returns the rules that begin at the folder of their settings file and whose
+// first name has no wildcards.
+func (r Rules) Anchored() (out []Anchored) {
+	for b := range r.lists {
+		for i := range r.lists[b] {
+			rule := &r.lists[b][i]
+			if rule.broken != nil || !rule.onFiles() || rule.path.bound == 0 || !strings.HasPrefix(rule.pattern, "/") {
+				continue
+			}
+			names := rule.path.segments[rule.path.bound:]
+			if len(names) == 0 || names[0].kind != exact {
+				continue
+			}
+			a := Anchored{
+				Rule: rule.in(Behavior(b)), Root: rule.path.root, First: names[0].name,
+				FromSystem: plain.Quote(rule.tool + "(/" + rule.pattern + ")"), FromDir: plain.Quote(rule.tool + "(" + strings.TrimLeft(rule.pattern, "/") + ")"),
+			}
+			if len(names) > 1 && names[1].kind == exact {
+				a.Second = names[1].name
+			}
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -85,3 +85,23 @@ func TestClaudeTools(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowRules checks the warnings about rules that cover less than they seem to.
+func TestNarrowRules(t *testing.T) {
+	rules := ruleset(
+		entry{"deny", "Write(secrets/**)"}, entry{"deny", "Grep(a)"}, entry{"ask", "Glob(b)"}, entry{"deny", "NotebookEdit(c)"},
+		entry{"deny", "Write(d)"}, entry{"ask", "Edit(d)"}, entry{"deny", "Write"}, entry{"deny", "Grep(*)"},
+		entry{"deny", "Bash(git  push *)"}, entry{"allow", "BashReadOnly(ls   -l)"}, entry{"deny", "Bash(git push *)"}, entry{"deny", "PowerShell(a  b)"})
+	want := []string{
+		`deny rule Write(secrets/**) in /cfg/settings.json:1 covers only Write; Edit(secrets/**) covers every tool that changes the file`,
+		`deny rule Grep(a) in /cfg/settings.json:1 covers only Grep; Read(a) covers every tool that reads the file`,
+		`deny rule NotebookEdit(c) in /cfg/settings.json:1 covers only NotebookEdit; Edit(c) covers every tool that changes the file`,
+		`deny rule Bash(git  push *) in /cfg/settings.json:1 has blanks in a row, and covers only words that hold them; write Bash(git push *)`,
+		`deny rule PowerShell(a  b) in /cfg/settings.json:1 has blanks in a row, and covers only words that hold them; write PowerShell(a b)`,
+		`ask rule Glob(b) in /cfg/settings.json:1 covers only Glob; Read(b) covers every tool that reads the file`,
+		`allow rule BashReadOnly(ls   -l) in /cfg/settings.json:1 has blanks in a row, and covers only words that hold them; write BashReadOnly(ls -l)`,
+	}
+	if diff := cmp.Diff(want, rules.Warnings()); diff != "" {
+		t.Errorf("warnings (-want +have):\n%s", diff)
+	}
+}

@@ -34,7 +34,7 @@ func (r Rules) Warnings() (out []string) {
 			}
 		}
 	}
-	for b := Ask; b <= Allow; b++ {
+	for b := Deny; b <= Allow; b++ {
 		for i := range r.lists[b] {
 			if w := r.warning(b, &r.lists[b][i]); w != "" {
 				out = append(out, w)
@@ -49,7 +49,16 @@ func (r Rules) warning(b Behavior, rule *rule) string {
 	if before, q := r.before(b, rule, anyFile); q != nil {
 		return rule.shadowWarning(b, before, q)
 	}
-	if b != Allow || rule.broken != nil {
+	switch {
+	case rule.broken != nil:
+		return ""
+	case rule.blanks():
+		return fmt.Sprintf("%s has blanks in a row, and covers only words that hold them; write %s", rule.in(b), plain.Quote(rule.tool+"("+strings.Join(strings.Fields(rule.pattern), " ")+")"))
+	case b != Allow && rule.onFiles() && !rule.onPaths() && !r.covered(rule):
+		family := familyOf[rule.tool]
+		return fmt.Sprintf("%s covers only %s; %s covers every tool that %s", rule.in(b), rule.tool, plain.Quote(family.String()+"("+rule.pattern+")"),
+			map[Access]string{Read: "reads the file", Edit: "changes the file"}[family])
+	case b != Allow:
 		return ""
 	}
 	switch {
@@ -59,6 +68,26 @@ func (r Rules) warning(b Behavior, rule *rule) string {
 		return fmt.Sprintf("%s opens no path outside the workspace roots; %s rules do", rule.in(b), familyOf[rule.tool])
 	}
 	return ""
+}
+
+// blanks reports whether the pattern of a command has blanks in a row. The words of a
+// command are joined by one.
+func (r *rule) blanks() bool {
+	return (isCommandTool(r.tool) || isOtherShell(r.tool)) && strings.Contains(strings.TrimSpace(r.pattern), "  ")
+}
+
+// covered reports whether a deny or ask rule on Read or Edit paths has the pattern of a
+// rule on one tool.
+func (r Rules) covered(one *rule) bool {
+	for b := Deny; b <= Ask; b++ {
+		for i := range r.lists[b] {
+			q := &r.lists[b][i]
+			if q.broken == nil && q.tool == familyOf[one.tool].String() && (q.whole || q.pattern == one.pattern) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // MergeWarnings returns warnings about rules that a rule of another file makes

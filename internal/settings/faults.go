@@ -12,7 +12,8 @@ import (
 // Faults returns descriptions of probable misspellings in the settings, which would
 // silently turn off a protection: unknown keys below permissions, sandbox and hooks,
 // top-level keys close to a known one, and rules on unknown tools with a name close to
-// one of tools. Faults does not check rules on tools if tools is empty. Keys, events
+// one of tools. They include additional directories that do not exist, if the settings
+// were read from a file. Faults does not check rules on tools if tools is empty. Keys, events
 // and tools of Claude Code are not faults, since users reuse its files. Each fault is
 // one line with its file and line number, is safe to show, and quotes at most a few
 // words of the file.
@@ -20,7 +21,7 @@ func (s *Settings) Faults(tools []string) []string {
 	if s == nil {
 		return nil
 	}
-	return slices.Concat(s.faults, s.rules.Faults(tools))
+	return slices.Concat(s.faults, s.missing, s.rules.Faults(tools))
 }
 
 // fault adds a fault about an unknown key. It suggests the nearest name among known

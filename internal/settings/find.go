@@ -144,6 +144,7 @@ func (f *Found) file(name, path string, by owners, tools []string, seen map[stri
 		if layer.Settings, err = Parse(data, path, rootOf(path)); err != nil {
 			return err
 		}
+		layer.Settings.checkDisk(by == users)
 		f.faults = append(f.faults, layer.Settings.Faults(tools)...)
 	}
 	f.Layers = append(f.Layers, layer)

@@ -130,6 +130,7 @@ func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 			dir = filepath.Join(s.root, dir)
 		}
 		out = append(out, dir)
+		s.folderLines = append(s.folderLines, n.items[i].line)
 	}
 	return out, nil
 }

@@ -30,6 +30,7 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 		layer.Settings, layer.Trusted = p.Settings, true // nothing needs the user's trust
 	default:
 		layer.Settings = p.Settings.Tightened()
+		layer.Settings.checkAnchors(false)
 		if verdict == Changed {
 			layer.Changed = true
 			f.warn("%s changed since it was trusted", plain.Line(p.Path))

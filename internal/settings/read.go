@@ -178,7 +178,9 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	}
 	sum := sha256.Sum256(data)
 	p := &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:])}
-	p.Settings, err = Parse(data, path, dir)
+	if p.Settings, err = Parse(data, path, dir); err == nil {
+		p.Settings.checkDisk(false)
+	}
 	return p, err
 }
 
@@ -194,5 +196,9 @@ func Load(path string) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(data, path, rootOf(path))
+	s, err := Parse(data, path, rootOf(path))
+	if err == nil {
+		s.checkDisk(inConfig(path))
+	}
+	return s, err
 }

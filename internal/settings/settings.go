@@ -30,6 +30,7 @@ type Settings struct {
 	root         string // folder of relative paths; "" if there are several files
 	rules        policy.Rules
 	directories  []string // absolute, or relative to ~ or an unknown root
+	folderLines  []int    // of directories; empty if there are several files
 	mode         scalar[string]
 	features     map[string]feature
 	reminder     scalar[bool]
@@ -49,6 +50,7 @@ type Settings struct {
 	warnings     []string // about keys
 	ruleWarnings []string
 	faults       []string // about keys; see Faults
+	missing      []string // about additional directories; see Faults
 }
 
 // Parse parses the text of a settings file. source is the name of the file in
