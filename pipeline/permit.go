@@ -41,7 +41,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
-		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
+		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: eachTime(d),
 	}
 	if !v.Stateless {
 		about.Session = v.ID
@@ -83,6 +83,24 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	return c.pend(d, shown)
 }
 
+// eachTime returns why the user is asked about a call each time, as a clause. It returns
+// "" if the user may always allow the call.
+func eachTime(d policy.Decision) string {
+	switch {
+	case d.Open || d.Layer == policy.LayerClassifier:
+		return ""
+	case d.Layer == policy.LayerRule:
+		return "a rule asks each time"
+	case d.Layer == policy.LayerHook:
+		return "a hook asks each time"
+	case d.Layer == policy.LayerSandbox:
+		return "a command outside of the sandbox is asked about each time"
+	case d.Layer == policy.LayerDefault:
+		return "what it does is only known when it runs"
+	}
+	return "it is asked about each time"
+}
+
 // numbered reports whether the user can approve calls outside of the client, by
 // number.
 func (c *call) numbered() bool { return c.p.Approvals != nil && c.p.Pending }
@@ -103,7 +121,7 @@ func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision,
 // always returns the text that describes what "always" also allows, or "" if it
 // allows nothing more.
 func (c *call) always(about approval.Request) string {
-	if about.Once || c.p.Approvals == nil || about.Root == "" || about.Subject.Value == "" {
+	if about.Once != "" || c.p.Approvals == nil || about.Root == "" || about.Subject.Value == "" {
 		return ""
 	}
 	switch about.Subject.Kind {

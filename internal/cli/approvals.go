@@ -22,7 +22,7 @@ import (
 // to the user. Package approval guards against commands that unset the variable.
 func approvalsFolder(host *Host) (string, error) {
 	if host.Getenv(command.Marker) != "" {
-		return "", fmt.Errorf("%s is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own", command.Marker)
+		return "", fmt.Errorf("%s is set, so this runs as a command of a tool; only the user can approve calls, in another terminal", command.Marker)
 	}
 	dir, err := state.Dir(host.Getenv, host.Home)
 	if err != nil {
@@ -59,8 +59,8 @@ func approvalsCommand(host *Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "approvals [flags] [N]",
-		Short: "Show the calls that wait for a person, and what people decided",
-		Long: "Shows the calls that wait for a person in all servers of this user, what conversations were declined, and what is always allowed.\n" +
+		Short: "Show the calls that wait for the user, and what the user decided",
+		Long: "Shows the calls that wait for the user in all servers, what was declined in conversations, and what is always allowed.\n" +
 			"The list has one line for each. With N it shows that approval alone: a change of a file as a diff of up to 40 lines, any other call with all of its input.\n\n" +
 			"With --json it prints one JSON object with: servers, approvals, declined, always, and problems in words.",
 		Example: "  mcp-toolset approvals 7\n  mcp-toolset approvals --lift 7",
@@ -99,8 +99,8 @@ func approvalsCommand(host *Host) *cobra.Command {
 		},
 	}
 	own := flagSection{cmd, ""}
-	own.number(&lift, "lift", 0, 1, "lift what was declined by number `N`")
-	own.number(&forget, "forget", 0, 1, "no longer allow what is always allowed by number `N`")
+	own.number(&lift, "lift", 0, 1, "lift the decline with number `N`")
+	own.number(&forget, "forget", 0, 1, "no longer allow what is always allowed with number `N`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
 	return cmd
 }
@@ -109,9 +109,9 @@ func approveCommand(host *Host) *cobra.Command {
 	var always bool
 	cmd := &cobra.Command{
 		Use:   "approve N",
-		Short: "Let a call that waits for a person run once",
-		Long: "Lets the call of approval N run once, when it is sent again; `mcp-toolset approvals N` shows it.\n" +
-			"With --always exactly the command, path or input that is shown there is allowed in that workspace from now on, by that tool and in all servers.",
+		Short: "Approve a call that waits for the user: it runs once",
+		Long: "Approves the call with number N, which `mcp-toolset approvals N` shows. It runs once, when the model sends it again.\n" +
+			"With --always exactly the command, path or input that is shown there is always allowed in that workspace, for that tool and in all servers.",
 		Example:           "  mcp-toolset approve 7",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -125,22 +125,26 @@ func approveCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return shownError(err)
 			}
-			text := fmt.Sprintf("Approval %d is given: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
+			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
 			if always {
-				text += fmt.Sprintf("From now on also allowed: %s, in the workspace %s.\n", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+				if e, ok := approval.EntryOf(folder, item); ok {
+					text += fmt.Sprintf(" `mcp-toolset approvals --forget %d` takes it back.", e.Number)
+				}
+				text += "\n"
 			}
 			return say(host.Out, text)
 		},
 	}
-	cmd.Flags().BoolVar(&always, "always", false, "allow exactly this command, path or input from now on")
+	cmd.Flags().BoolVar(&always, "always", false, "always allow exactly this command, path or input")
 	return cmd
 }
 
 func denyCommand(host *Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny N",
-		Short: "Decline a call that waits for a person",
-		Long: "Declines the call of approval N, and the same command, path or input for the rest of that conversation.\n" +
+		Short: "Decline a call that waits for the user",
+		Long: "Declines the call with number N, and the same command, path or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
 		Example:           "  mcp-toolset deny 7",
 		Args:              oneNumber,
@@ -155,7 +159,7 @@ func denyCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return shownError(err)
 			}
-			return say(host.Out, fmt.Sprintf("Approval %d is denied: %s.\n", number, callText(item)))
+			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, callText(item)))
 		},
 	}
 }

@@ -109,12 +109,12 @@ func TestApprovals(t *testing.T) {
 	if _, err := os.Lstat(d.state); err == nil {
 		t.Error("looking made the state folder")
 	}
-	d.want(1, "mcp-toolset: nothing is waiting for approval\n", "approve", "1")
+	d.want(1, "mcp-toolset: nothing is waiting: the server that asked has ended, or its request has expired; let the model send the call again\n", "approve", "1")
 
 	first := runCommand("npm test && echo 'a\\nb'\n")
 	d.pend(first)
 	once := approval.Request{
-		Session: "s", Principal: "http", Tool: "Write", Root: "/work", Once: true, Reason: "the ask rule Edit(*.txt) covers /work/a.txt",
+		Session: "s", Principal: "http", Tool: "Write", Root: "/work", Once: "a rule asks each time", Reason: "the ask rule Edit(*.txt) covers /work/a.txt",
 		Input:   json.RawMessage(`{"file_path":"/work/a.txt","content":"` + strings.Repeat(`long \u001b[2J `, 20) + "\u202e\u009b\u007f\u2028\U000e0041" + `"}`),
 		Subject: approval.Subject{Kind: "path", Access: "Edit", Value: "/work/a.txt"},
 	}
@@ -126,14 +126,14 @@ func TestApprovals(t *testing.T) {
   client     http
   server     /work (process N)
   why        the ask rule Edit(*.txt) covers /work/a.txt
-  --always   is not on offer: a rule asks each time, so that this cannot be allowed for always; approve it without --always
+  --always   is not on offer: a rule asks each time, so it cannot be always allowed; approve it without --always
   input
     {
       "file_path": "/work/a.txt",
       "content": "` + long + `"
     }
 
-Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n"
+Decide with ` + "`mcp-toolset approve 2` or `mcp-toolset deny 2`.\n"
 	d.want(0, "1  Bash   npm test && echo 'a\\nb'  (the ask rule Bash covers it)                  AGE\n"+
 		"2  Write  /work/a.txt              (the ask rule Edit(*.txt) covers /work/a.txt)  AGE\n"+
 		"\n`mcp-toolset approvals N` shows one in full. Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n", "approvals")
@@ -147,24 +147,23 @@ Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `m
   --always   also allows Bash: command "npm test && echo 'a\\nb'\n" in the folder /work/sub, in the workspace /work
   input      {"command":"npm test \u0026\u0026 echo 'a\\nb'\n"}
 
-Decide with `+"`mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n", "approvals", "1")
+Decide with `+"`mcp-toolset approve 1`, `mcp-toolset approve 1 --always` or `mcp-toolset deny 1`.\n", "approvals", "1")
 	d.want(0, writing, "approvals", "2")
 	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approvals", "7")
 	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approve", "7")
 
-	d.want(1, "mcp-toolset: a rule asks each time, so that this cannot be allowed for always; approve it without --always\n", "approve", "--always", "2")
-	d.want(0, "Approval 1 is given: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.\n", "approve", "1")
-	if _, out := d.run("approvals", "1"); !strings.HasPrefix(out, "Approval 1, given and not used yet, until TIME\n") || strings.Contains(out, "Decide") {
+	d.want(1, "mcp-toolset: a rule asks each time, so it cannot be always allowed; approve it without --always\n", "approve", "--always", "2")
+	d.want(0, "Approved 1: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.\n", "approve", "1")
+	if _, out := d.run("approvals", "1"); !strings.HasPrefix(out, "Approval 1, approved and not used yet, until TIME\n") || strings.Contains(out, "Decide") {
 		t.Errorf("one that is given is shown as\n%s", out)
 	}
 	if !d.server.Take(first) {
 		t.Error("not taken")
 	}
-	d.want(0, "Approval 2 is denied: Write.\n", "deny", "2")
+	d.want(0, "Declined 2: Write.\n", "deny", "2")
 	d.pend(runCommand("make"))
-	d.want(0, `Approval 3 is given: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
-From now on also allowed: Bash: command "make" in the folder /work/sub, in the workspace /work.
-`, "approve", "3", "--always")
+	d.want(0, `Approved 3: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
+Always allowed: Bash: command "make" in the folder /work/sub, in the workspace /work. `+"`mcp-toolset approvals --forget 1` takes it back.\n", "approve", "3", "--always")
 	if !d.server.Take(runCommand("make")) || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
 		t.Error("not allowed")
 	}
@@ -180,8 +179,9 @@ Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
 		`"always":[{"number":1,"tool":"Bash","kind":"command","value":"make","dir":"/work/sub","roots":["/work"],"when":"TIME"}],"problems":[]}`+"\n", "approvals", "--json")
 	d.want(0, "No longer declined: changes to \"/work/a.txt\".\n", "approvals", "--lift", "2")
 	d.want(1, "mcp-toolset: nothing was declined by number 2; `mcp-toolset approvals` has the numbers\n", "approvals", "--lift", "2")
+	d.want(1, "mcp-toolset: nothing is always allowed by number 3, only by 1; `mcp-toolset approvals` lists them\n", "approvals", "--forget", "3")
 	d.want(0, "No longer allowed: Bash: command \"make\" in the folder /work/sub.\n", "approvals", "--forget", "1")
-	d.want(1, "mcp-toolset: nothing is always allowed by number 1\n", "approvals", "--forget", "1")
+	d.want(1, "mcp-toolset: nothing is always allowed\n", "approvals", "--forget", "1")
 	if d.server.Declined("s", once.Tool, once.Subject) || d.server.Always("Bash", runCommand("make").Subject, "/work") {
 		t.Error("lifting and forgetting did nothing")
 	}
@@ -244,7 +244,7 @@ func TestApprovalsPreview(t *testing.T) {
 	block := func(change string) string {
 		return "Approval 1, pending since TIME, until TIME\n  tool       Write\n  workspace  /work\n  server     /work (process N)\n  why        x\n" +
 			"  --always   also allows changes to \"/etc/hosts\", in the workspace /work\n  change\n" + change +
-			"\nDecide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n"
+			"\nDecide with `mcp-toolset approve 1`, `mcp-toolset approve 1 --always` or `mcp-toolset deny 1`.\n"
 	}
 	d.want(0, block("    /etc/hosts, what changes:\n    -a\n    +b\\x1b\\u202e\n"), "approvals", "1")
 	// The file has changed since, and the same call is sent again.
@@ -256,7 +256,7 @@ func TestApprovalsPreview(t *testing.T) {
 	if _, out := d.run("approvals"); strings.Contains(out, "+b") || strings.Count(out, "\n") != 3 {
 		t.Error(out)
 	}
-	d.want(0, "Approval 1 is given: Write. The same call, sent again in the next 15 minutes, runs once.\nFrom now on also allowed: changes to \"/etc/hosts\", in the workspace /work.\n", "approve", "1", "--always")
+	d.want(0, "Approved 1: Write. The same call, sent again in the next 15 minutes, runs once.\nAlways allowed: changes to \"/etc/hosts\", in the workspace /work. `mcp-toolset approvals --forget 1` takes it back.\n", "approve", "1", "--always")
 	if r.Preview = ""; !d.server.Take(r) {
 		t.Error("not taken")
 	}
@@ -268,7 +268,7 @@ func TestApprovalsInCommand(t *testing.T) {
 	d.pend(runCommand("x"))
 	d.env["MCP_TOOLSET_COMMAND"] = "1"
 	for _, args := range [][]string{{"approvals"}, {"approvals", "--json"}, {"approvals", "1"}, {"approvals", "--lift", "1"}, {"approvals", "--forget", "1"}, {"approve", "1"}, {"approve", "1", "--always"}, {"deny", "1"}} {
-		d.want(1, "mcp-toolset: MCP_TOOLSET_COMMAND is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own\n", args...)
+		d.want(1, "mcp-toolset: MCP_TOOLSET_COMMAND is set, so this runs as a command of a tool; only the user can approve calls, in another terminal\n", args...)
 	}
 	if d.server.Take(runCommand("x")) {
 		t.Error("granted")

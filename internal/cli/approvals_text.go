@@ -47,7 +47,12 @@ func (l *approvalList) text(b *bytes.Buffer) {
 	}
 	switch {
 	case pending && l.whole:
-		b.WriteString("Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n")
+		i := l.Items[0]
+		always := fmt.Sprintf(", `mcp-toolset approve %d --always`", i.Number)
+		if i.Always != "" {
+			always = ""
+		}
+		fmt.Fprintf(b, "Decide with `mcp-toolset approve %d`%s or `mcp-toolset deny %d`.\n", i.Number, always, i.Number)
 	case pending:
 		b.WriteString("\n`mcp-toolset approvals N` shows one in full. Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n")
 	case !l.whole:
@@ -139,7 +144,7 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 		}
 	}
 	if i.Approved {
-		fmt.Fprintf(b, "Approval %d, given and not used yet, until %s\n", i.Number, i.Ends.Local().Format(timeForm))
+		fmt.Fprintf(b, "Approval %d, approved and not used yet, until %s\n", i.Number, i.Ends.Local().Format(timeForm))
 	} else {
 		fmt.Fprintf(b, "Approval %d, pending since %s, until %s\n", i.Number, i.Since.Local().Format(timeForm), i.Ends.Local().Format(timeForm))
 	}

@@ -50,7 +50,7 @@ func trustCommand(host *Host) *cobra.Command {
 				return listTrust(host.Out, trust)
 			}
 			if belowServer() {
-				return errors.New("this was started by a tool of the server; a person has to run it")
+				return errors.New("this was started by a tool of the server; the user has to run it, in another terminal")
 			}
 			if remove != "" {
 				return removeTrust(cmd.Context(), host, trust, remove)

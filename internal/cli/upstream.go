@@ -193,7 +193,7 @@ func upstreamForgetCommand(host *Host) *cobra.Command {
 // personOnly fails if this process is a command of a tool.
 func personOnly(host *Host) error {
 	if belowServer() || host.Getenv(command.Marker) != "" {
-		return errors.New("this was started by a tool of the server; a person has to run it")
+		return errors.New("this was started by a tool of the server; the user has to run it, in another terminal")
 	}
 	return nil
 }

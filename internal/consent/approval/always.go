@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -87,20 +89,38 @@ func Entries(stateFolder string) ([]Entry, error) {
 	return c.Entries, nil
 }
 
+// EntryOf returns the entry in a state folder that allows the subject of an approval. ok is
+// false if there is none.
+func EntryOf(stateFolder string, i Item) (e Entry, ok bool) {
+	entries, err := Entries(stateFolder)
+	at := slices.IndexFunc(entries, func(e Entry) bool { return e.covers(i.Tool, i.Subject, i.Root) })
+	if err != nil || at < 0 {
+		return Entry{}, false
+	}
+	return entries[at], true
+}
+
 // ForgetEntry removes the entry with a number and returns it. It needs no
 // running server. Running servers notice the change at once.
 func ForgetEntry(stateFolder string, number int) (Entry, error) {
 	folder := folderOf(stateFolder)
 	f := alwaysFile{path: filepath.Join(folder, alwaysName)}
-	unknown := fmt.Errorf("nothing is always allowed by number %d", number)
+	none := errors.New("nothing is always allowed")
 	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
-		return Entry{}, unknown // without creating any file
+		return Entry{}, none // without creating any file
 	}
 	var gone Entry
 	err := f.change(locksOf(folder), patience, func(c *content) error {
 		at := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Number == number })
 		if at < 0 {
-			return unknown
+			var numbers []string
+			for _, e := range c.Entries[:min(len(c.Entries), 20)] {
+				numbers = append(numbers, strconv.Itoa(e.Number))
+			}
+			if len(numbers) == 0 {
+				return none
+			}
+			return fmt.Errorf("nothing is always allowed by number %d, only by %s; `mcp-toolset approvals` lists them", number, strings.Join(numbers, ", "))
 		}
 		gone = c.Entries[at]
 		c.Entries = slices.Delete(c.Entries, at, at+1)

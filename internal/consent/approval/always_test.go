@@ -68,9 +68,9 @@ func TestAlways(t *testing.T) {
 func TestNotAlways(t *testing.T) {
 	s := newServer(t, "")
 	for want, change := range map[string]func(*Request){
-		errOnce.Error():   func(r *Request) { r.Once = true },
-		errNoWhat.Error(): func(r *Request) { r.Subject.Value = "" },
-		errNoRoot.Error(): func(r *Request) { r.Root = "" },
+		errOnce("a rule asks each time").Error(): func(r *Request) { r.Once = "a rule asks each time" },
+		errNoWhat.Error():                        func(r *Request) { r.Subject.Value = "" },
+		errNoRoot.Error():                        func(r *Request) { r.Root = "" },
 	} {
 		r := call("a")
 		change(&r)
@@ -233,9 +233,9 @@ func TestAlwaysForm(t *testing.T) {
 		t.Error("one of two workspaces does not count")
 	}
 	_, err = ForgetEntry(s.state, 1)
-	wants(t, err, "nothing is always allowed by number 1")
+	wants(t, err, "nothing is always allowed by number 1, only by 2, 3; `mcp-toolset approvals` lists them")
 	_, err = ForgetEntry(s.state+"-absent", 1)
-	wants(t, err, "nothing is always allowed by number 1")
+	wants(t, err, "nothing is always allowed")
 	if _, err := os.Lstat(s.state + "-absent"); err == nil {
 		t.Error("looking made a state folder")
 	}

@@ -63,10 +63,14 @@ const (
 // Errors for calls that the user cannot approve, or cannot always allow.
 var (
 	errClosed = errors.New("the server is stopping")
-	errOnce   = errors.New("a rule asks each time, so that this cannot be allowed for always; approve it without --always")
-	errNoRoot = errors.New("the call is in no workspace, so that this cannot be allowed for always; approve it without --always")
-	errNoWhat = errors.New("nothing of the call can be allowed for always; approve it without --always")
+	errNoRoot = errors.New("the call is in no workspace, so it cannot be always allowed; approve it without --always")
+	errNoWhat = errors.New("nothing of the call can be always allowed; approve it without --always")
 )
+
+// errOnce returns the error for a call that is asked about each time.
+func errOnce(why string) error {
+	return fmt.Errorf("%s, so it cannot be always allowed; approve it without --always", why)
+}
 
 // Subject is the part of a call that an "always" allows and a decline covers.
 // Value is exact text and never a pattern.
@@ -104,7 +108,7 @@ type Request struct {
 	Input     json.RawMessage // complete, after all changes by hooks
 	Reason    string          // why the user is asked; the same for the same call
 	Subject   Subject
-	Once      bool // a rule asks each time: "always" is not offered
+	Once      string // why the call is asked about each time, as a clause, so that "always" is not offered; "" if it is
 
 	// Preview shows the user what the call would change, as lines that are safe
 	// to show. Partial reports that Preview is incomplete.
@@ -126,8 +130,8 @@ func (r *Request) check() error {
 // always returns the reason why "always" is not offered, or nil if it is.
 func (r *Request) always() error {
 	switch {
-	case r.Once:
-		return errOnce
+	case r.Once != "":
+		return errOnce(r.Once)
 	case r.Subject.Value == "" || r.Subject.Kind == "" || !utf8.ValidString(r.Subject.Value+r.Root):
 		return errNoWhat // invalid UTF-8 would change in the file
 	case r.Root == "":
@@ -143,7 +147,7 @@ type key [sha256.Size]byte
 // the same JSON value are two calls.
 func (r *Request) key() key {
 	once := "each"
-	if r.Once {
+	if r.Once != "" {
 		once = "once"
 	}
 	var b []byte

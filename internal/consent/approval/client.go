@@ -20,8 +20,8 @@ import (
 // machine does not run it.
 const answerWithin = 10 * time.Second
 
-// ErrNoServer reports that no running server has had an approval to wait for.
-var ErrNoServer = errors.New("nothing is waiting for approval")
+// ErrNoServer reports that no running server has an approval to wait for, or had the one asked for.
+var ErrNoServer = errors.New("nothing is waiting: the server that asked has ended, or its request has expired; let the model send the call again")
 
 // Overview holds the approvals and declines of all servers of a user.
 type Overview struct {
@@ -117,8 +117,10 @@ func noApproval(number int, remotes []remote, silent []string) error {
 	}
 	fact := fmt.Sprintf("there is no approval %d", number)
 	var pending []int
+	known := false
 	for _, r := range remotes {
 		if r.answer.Fate != "" {
+			known = true
 			fact = fmt.Sprintf("approval %d %s", number, r.answer.Fate)
 		}
 		pending = append(pending, r.answer.Pending...)
@@ -127,6 +129,8 @@ func noApproval(number int, remotes []remote, silent []string) error {
 	switch {
 	case len(silent) > 0:
 		return fmt.Errorf("%s where an answer came from; %s", fact, strings.Join(silent, "; "))
+	case len(pending) == 0 && !known:
+		return ErrNoServer
 	case len(pending) == 0:
 		return fmt.Errorf("%s; none is pending", fact)
 	}

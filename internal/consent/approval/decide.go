@@ -62,7 +62,7 @@ func (s *Store) deny(n int) error {
 }
 
 func errApproved(n int) error {
-	return fmt.Errorf("approval %d was given already; the same call has to be sent again", n)
+	return fmt.Errorf("approval %d was approved already; let the model send the same call again", n)
 }
 
 // unknown returns the error for a number without an item, with its outcome if

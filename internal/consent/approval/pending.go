@@ -9,7 +9,7 @@ import (
 const (
 	fateExpired = "has expired"
 	fateUsed    = "was approved, and the call was sent again"
-	fateDenied  = "was denied"
+	fateDenied  = "was declined"
 	fateCrowded = "was given up for newer ones"
 	fateEnded   = "was of a conversation that has ended"
 )

@@ -43,7 +43,7 @@ func TestBound(t *testing.T) {
 		"kind":      func(r *Request) { r.Subject.Kind = "input" },
 		"access":    func(r *Request) { r.Subject.Access = "Read" },
 		"value":     func(r *Request) { r.Subject.Value = "l" },
-		"once":      func(r *Request) { r.Once = true },
+		"once":      func(r *Request) { r.Once = "a rule asks each time" },
 		"borders":   func(r *Request) { r.Tool, r.Title = "Bas", "h"+r.Title },
 	}
 	s := newServer(t, "")
@@ -255,9 +255,9 @@ func TestDeclined(t *testing.T) {
 	if err := s.deny(n); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, s.approve(n, false), "approval 1 was denied")
+	wants(t, s.approve(n, false), "approval 1 was declined")
 	if s.Take(r) {
-		t.Error("taken though it was denied")
+		t.Error("taken though it was declined")
 	}
 	for _, tc := range []struct {
 		session, tool string

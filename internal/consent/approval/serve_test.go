@@ -42,7 +42,7 @@ func TestStory(t *testing.T) {
 		t.Fatalf("%+v, %v", item, err)
 	}
 	_, err = Approve(t.Context(), s.state, n, false)
-	wants(t, err, "approval 1 was given already; the same call has to be sent again")
+	wants(t, err, "approval 1 was approved already; let the model send the same call again")
 	if o, err = List(t.Context(), s.state, n); err != nil || !o.Items[0].Approved || !o.Items[0].Ends.Equal(now.Add(GrantedFor)) {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -57,7 +57,7 @@ func TestStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Deny(t.Context(), s.state, m)
-	wants(t, err, fmt.Sprintf("approval %d was denied; pending: %d", m, l))
+	wants(t, err, fmt.Sprintf("approval %d was declined; pending: %d", m, l))
 	s.pend(t, call("d"))
 	_, err = List(t.Context(), s.state, 99)
 	wants(t, err, "there is no approval 99; pending: 3, 4")

@@ -114,7 +114,7 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("the other server answers %s", got)
 	}
 	_, err = Deny(t.Context(), s.state, 3)
-	wants(t, err, "approval 3 was denied; pending: 1")
+	wants(t, err, "approval 3 was declined; pending: 1")
 	other.end()
 	if left := servers(t, s.folder); len(left) != 2 { // our folder and its lock
 		t.Errorf("a server that ended left %v", left)

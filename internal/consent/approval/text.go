@@ -11,7 +11,7 @@ import (
 func PendingText(number int) *fault.Fault {
 	return fault.New(
 		fmt.Sprintf("approval %d is pending", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on this machine, then send exactly this call again.", number, number))
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then send exactly this call again.", number, number))
 }
 
 // UnavailableText returns the fault for a call that the user cannot be asked
