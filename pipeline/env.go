@@ -61,6 +61,7 @@ func (c *call) newEnv() *tools.Env {
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
+		HidingRule: func(path string) string { return kept.Rule(policy.Read, path) },
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
 			return c.p.restrictedPaths(ctx, env.Session.Dir, c.agreed, c.grants)
 		},

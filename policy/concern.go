@@ -119,6 +119,13 @@ func (c *call) unknownPart(p *Part) *Decision {
 	}
 	for b := Deny; b <= Ask && p.uncertain(); b++ {
 		if m := c.p.lists[b].findPossible(c, p); m.rule != nil {
+			if program, _, _ := strings.Cut(p.Name, " "); program == "git" && p.KnownPrefix == "" {
+				return &Decision{
+					Behavior: Ask, Layer: LayerDefault,
+					Reason: fmt.Sprintf("%s may be an alias, and the %s rule %s may cover what it stands for", plain.Quote(p.Text), b, plain.Quote(m.rule.text)),
+					Next:   "use the git command itself",
+				}
+			}
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,
 				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", plain.Quote(p.Text), b, plain.Quote(m.rule.text)),

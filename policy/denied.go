@@ -75,7 +75,11 @@ func (k HidingRules) mayCoverRoot(r *rule) bool {
 }
 
 // Covers reports whether a rule hides the canonical path from the access.
-func (k HidingRules) Covers(a Access, path string) bool {
+func (k HidingRules) Covers(a Access, path string) bool { return k.Rule(a, path) != "" }
+
+// Rule returns the text of the first rule that hides the canonical path from the access,
+// or "" if there is none.
+func (k HidingRules) Rule(a Access, path string) string {
 	var c call
 	c.prepare(k.p, &Request{Tool: a.String(), Dir: k.dir, Target: &Target{Literal: path, Canonical: path, Access: a}})
 	var m match
@@ -83,7 +87,10 @@ func (k HidingRules) Covers(a Access, path string) bool {
 	if m.rule == nil && !k.agreed {
 		k.p.lists[Ask].onPaths(&c, &m)
 	}
-	return m.rule != nil
+	if m.rule == nil {
+		return ""
+	}
+	return m.rule.text
 }
 
 // Named returns the paths that rules name in full, without wildcards, inside and

@@ -47,6 +47,10 @@ func TestPartTexts(t *testing.T) {
 			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", KnownPrefix: "git "}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "what git $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
+		{"alias", func(s *speech) {
+			s.r.Parts.List[0] = Part{Text: "git pushx", Name: "git pushx", Forms: []Form{{Text: "git", KnownPrefix: "git "}}}
+			s.rules = []entry{{"deny", "Bash(git push:*)"}}
+		}, "git pushx may be an alias, and the deny rule Bash(git push:*) may cover what it stands for", "use the git command itself"},
 		{"blind", func(s *speech) {
 			s.r.Parts.List[0].UnknownWrites = true
 			s.rules = []entry{{"ask", "Edit(x)"}}

@@ -13,6 +13,10 @@ type CommandAccess struct {
 	ReadDenied bool   // rules deny reading some file in the roots
 	ReadRule   string // one of these rules, if it may cover a file in the roots; otherwise ""
 
+	// HidingRule returns the text of the rule that hides a canonical path from commands, or
+	// "" if none does. It is nil if there are no rules.
+	HidingRule func(path string) string
+
 	// RestrictedPaths returns the paths with special access, as far as they can be found. It searches
 	// the roots for them.
 	RestrictedPaths func(context.Context) (RestrictedPaths, error)

@@ -269,7 +269,7 @@ func TestUnknownOfHosts(t *testing.T) {
 		{all, tools.DeferDispatch, "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages except Bash with curl, if commands may use the network`},
 		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
 		{all, "", "Eidt", `there is no tool "Eidt"; the nearest is Edit`},
-		{all, "", "edit", `there is no tool "edit"; the nearest is Edit`},
+		{all, "", "edit", `there is no tool "edit"; did you mean Edit?`},
 		{all, "", "Exit", `there is no tool "Exit"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
 		{all, "", "FileRead", `there is no tool "FileRead"; the nearest is Read`},
 		{all, "", "place", `there is no tool "place"; the nearest is mcp__maps__place`},

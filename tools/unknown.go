@@ -32,6 +32,8 @@ func (e *UnknownTool) Error() string {
 		return fmt.Sprintf("there is no tool %s: %s", shown, e.Why)
 	case e.Instead != "":
 		text = fmt.Sprintf("there is no tool %s; %s", shown, e.Instead)
+	case len(e.Nearest) == 1 && strings.EqualFold(e.Name, e.Nearest[0]):
+		return fmt.Sprintf("there is no tool %s; did you mean %s?", shown, e.Nearest[0])
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	case e.Query != "":
@@ -83,7 +85,7 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 // near returns the names of all offered tools, and those that are similar to name. A tool
 // that may change something is suggested only for a misspelling of its name, or for its
 // name without that of its server. A name that only contains its name, or another short
-// word, may be that of a harmless tool.
+// word, may be that of a harmless tool. A name that differs only in case is the only one.
 func (c *Catalogue) near(name string) (names, near []string) {
 	changing := map[string]bool{}
 	for _, t := range c.tools {
@@ -92,6 +94,9 @@ func (c *Catalogue) near(name string) (names, near []string) {
 		}
 		names = append(names, t.Name)
 		changing[t.Name] = !t.Hints.ReadOnly && (t.Declared == nil || !t.Declared.ReadOnlyHint())
+	}
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
+		return names, names[i : i+1]
 	}
 	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
 		return changing[n] && !sameButServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -103,9 +104,14 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	if j.failed(r) || r.Code != 0 { // also for a code that is no failure, as of a grep without a match
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
-	if note := c.hidden(j); note != "" {
+	if r.Why == command.Timeout && shellsafe.LeadingSleep(c.command) {
+		note := "a command that begins with sleep is stopped at its timeout; use Sleep"
+		if !c.readOnly {
+			note += " or run_in_background"
+		}
 		a.notes = append(a.notes, note)
 	}
+	a.notes = append(a.notes, c.hidden(j)...)
 	if r.Dir == "" && !c.readOnly && c.judged.moves() && !j.failed(r) {
 		a.notes = append(a.notes, "where the command ended is not known; the working directory is still "+plain.Line(c.env.Session.Dir))
 	}
@@ -119,24 +125,41 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	return c.answer(j, a, "")
 }
 
-// mostHidden is the limit of hidden names that a note lists.
+// mostHidden is the limit of hidden names that a note lists, and of such notes.
 const mostHidden = 3
 
-// hidden returns a note on names that the sandbox hid from a search. It returns "" if
-// the command is no search, or nothing is hidden where it searched.
-func (c *call) hidden(j *job) string {
+// hidden returns notes on names that rules and the sandbox hid from a search. It
+// returns none if the command is no search, or nothing is hidden where it searched.
+func (c *call) hidden(j *job) (notes []string) {
 	if !c.judged.readOnly() || c.judged.Unnamed() == "" {
-		return ""
+		return nil
 	}
-	names := j.Hidden(c.env.Session.Dir)
-	if len(names) == 0 {
-		return ""
+	var rules []string // in order of the names; "" for the sandbox itself
+	hidden := map[string][]string{}
+	dir := c.env.Session.Dir
+	for _, name := range j.Hidden(dir) {
+		rule := ""
+		if c.env.Commands.HidingRule != nil {
+			rule = c.env.Commands.HidingRule(filepath.Join(dir, name))
+		}
+		if hidden[rule] == nil {
+			rules = append(rules, rule)
+		}
+		hidden[rule] = append(hidden[rule], name)
 	}
-	shown := plain.Line(strings.Join(names[:min(len(names), mostHidden)], ", "))
-	if more := len(names) - mostHidden; more > 0 {
-		shown += fmt.Sprintf(" and %d more", more)
+	for _, rule := range rules[:min(len(rules), mostHidden)] {
+		names := hidden[rule]
+		shown := plain.Line(strings.Join(names[:min(len(names), mostHidden)], ", "))
+		if more := len(names) - mostHidden; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		if rule == "" {
+			notes = append(notes, "sandbox: hidden from commands that do not name them: "+shown)
+		} else {
+			notes = append(notes, fmt.Sprintf("sandbox: hidden by the rule %s: %s", plain.Quote(rule), shown))
+		}
 	}
-	return "sandbox: hidden from commands that do not name them: " + shown
+	return notes
 }
 
 // moves reports whether dir, where the shell ended, may become the working directory or

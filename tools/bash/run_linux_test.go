@@ -163,7 +163,7 @@ func TestMeta(t *testing.T) {
 		{`{"command": "echo abc"}`, map[string]any{metaStatus: "exited", metaExitCode: 0, metaBytes: int64(4)}, `{"status":"exited","exit_code":0,"text":"abc"}`},
 		{`{"command": "exit 3"}`, map[string]any{metaStatus: "exited", metaExitCode: 3, metaBytes: int64(0)}, `{"status":"exited","exit_code":3,"text":"Exit code 3"}`},
 		{`{"command": "kill -9 $$"}`, map[string]any{metaStatus: "signalled", metaSignal: "SIGKILL", metaBytes: int64(0)}, `{"status":"signalled","signal":"SIGKILL","text":"Ended by signal 9 (SIGKILL)"}`},
-		{`{"command": "sleep 9", "timeout": 20}`, map[string]any{metaStatus: "timed out", metaBytes: int64(0)}, `{"status":"timed out","text":"Timed out after 0.02 s and was stopped"}`},
+		{`{"command": "sleep 9", "timeout": 20}`, map[string]any{metaStatus: "timed out", metaBytes: int64(0)}, `{"status":"timed out","text":"Timed out after 0.02 s and was stopped\n[a command that begins with sleep is stopped at its timeout; use Sleep or run_in_background]"}`},
 	} {
 		resp, err := w.Call(t.Context(), f.Bash, one.args)
 		if err != nil {

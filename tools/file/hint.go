@@ -115,9 +115,9 @@ func missingHint(env *tools.Env, path string) string {
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == base }):
 		return "There is a link of this name that leads nowhere."
 	case len(near) == 0 && len(entries) == hintEntries:
-		return "None of the first " + strconv.Itoa(hintEntries) + " names in its folder is similar."
+		return "None of the first " + strconv.Itoa(hintEntries) + " names in its folder is similar. Find it with Glob."
 	case len(near) == 0:
-		return "Nothing in " + plain.Line(dir) + " has a similar name."
+		return "Nothing in " + plain.Line(dir) + " has a similar name. Find it with Glob."
 	}
 	for i := range near {
 		near[i] = plain.Line(filepath.Join(dir, near[i]))

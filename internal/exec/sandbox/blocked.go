@@ -173,6 +173,7 @@ func follow(path string) string {
 const (
 	allowRead    = "ask the user to add it to sandbox.allowRead in the settings"
 	allowWrite   = "ask the user to add it to sandbox.allowWrite in the settings"
+	notTemporary = " may not be read or changed: it is outside of the folders of this session; use $TMPDIR for temporary files, or " + allowWrite
 	allowNothing = "no setting of the sandbox allows it; dangerouslyDisableSandbox asks the user to run it outside of the sandbox"
 )
 
@@ -180,7 +181,10 @@ const (
 // or the file permissions would block it too.
 func (j judge) path(named, line string) string {
 	real := follow(named)
+	temporary := below(real, "/tmp") || below(real, "/var/tmp")
 	switch {
+	case belowAny(real, j.hide) && temporary && !j.p.ReadOnly && !exists(real) && may(real, true):
+		return named + notTemporary
 	case belowAny(real, j.hide):
 		if may(real, false) {
 			return named + " is hidden from commands: name it in the command, which asks the user, or " + allowRead
@@ -204,8 +208,8 @@ func (j judge) path(named, line string) string {
 	case !exists(real) && !may(real, true), exists(real) && !may(real, false) && !may(real, true):
 	case j.p.ReadOnly:
 		return named + " may not be read: it is outside of the folders that commands may read; " + allowRead
-	case below(real, "/tmp") || below(real, "/var/tmp"):
-		return named + " may not be read or changed: it is outside of the folders of this session; use $TMPDIR for temporary files, or " + allowWrite
+	case temporary:
+		return named + notTemporary
 	case reading().MatchString(line) && !writing().MatchString(line):
 		return named + " may not be read: it is outside of the folders of this session; " + allowRead
 	default:

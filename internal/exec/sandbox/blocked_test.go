@@ -18,6 +18,8 @@ func TestBlocked(t *testing.T) {
 	}
 	online, readOnly := p, p
 	online.Network, readOnly.ReadOnly = true, true
+	others := p
+	others.Hide = []string{"/var/tmp"} // temporary files of others
 	for _, c := range []struct {
 		p      Policy
 		output string
@@ -70,6 +72,7 @@ func TestBlocked(t *testing.T) {
 		{p, "Cannot connect to the Docker daemon at unix://" + h + "/outside/file. Is the docker daemon running?", "/outside/file is a socket of a service"},
 		{p, "Cannot connect to the Docker daemon at unix:///no/such/file. Is the docker daemon running?", ""},
 		{p, "npm error enoent ENOENT: no such file or directory, mkdir '" + h + "/readable/new'", "/readable/new may be read but not changed"},
+		{others, "setup.sh: 1: cannot create /var/tmp/none-of-mcp-toolset: Read-only file system", "use $TMPDIR for temporary files"},
 		{p, "all is well", ""},
 		{p, "", ""},
 	} {
