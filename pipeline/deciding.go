@@ -10,8 +10,8 @@ import (
 
 // deciding returns the indexes of the parts that cause an ask or deny decision,
 // as far as known. These are the parts that get the same decision by
-// themselves. If there are none, they are the parts that contain a path named
-// in the decision's reason. An allowed call has none.
+// themselves. If there are none, they are the parts that name a path of the
+// decision's reason, or the only part. An allowed call has none.
 func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) (at []int) {
 	if d.Behavior == policy.Allow {
 		return nil
@@ -26,11 +26,23 @@ func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) 
 	}
 	about := pathsIn(d.Reason)
 	for i, part := range parts {
-		if slices.ContainsFunc(strings.Fields(part.Text), func(word string) bool { return slices.Contains(about, absolute(word, dir, home)) }) {
+		if slices.ContainsFunc(strings.Fields(part.Text), func(word string) bool { return names(absolute(word, dir, home), about) }) {
 			at = append(at, i)
 		}
 	}
+	if len(at) == 0 && len(parts) == 1 {
+		return []int{0}
+	}
 	return at
+}
+
+// names reports whether a word of a command, which may have wildcards, names one of the
+// paths.
+func names(word string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		matches, err := filepath.Match(word, path)
+		return word == path || err == nil && matches
+	})
 }
 
 // pathsIn returns the absolute paths in the text of a reason.

@@ -23,6 +23,8 @@ func TestDeciding(t *testing.T) {
 		{"by its path", ask("/opt/zz is outside the workspace roots"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "mkdir -p /opt/zz")}, []int{1}},
 		{"by the folder it is in", ask("/up/x is outside"), []policy.PartDecision{part(policy.Allow, "cat ../up/x"), part(policy.Allow, "ls x")}, []int{0}},
 		{"in the home folder", ask("/home/u/.ssh/id (a key) is hidden"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "cat ~/.ssh/id")}, []int{1}},
+		{"by wildcards", ask("the rule x covers /ws/secrets/key"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "cat sec*/k*")}, []int{1}},
+		{"the only one", ask("commands are not contained"), []policy.PartDecision{part(policy.Allow, "make")}, []int{0}},
 		{"not known", ask("commands are not contained"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "make")}, nil},
 	} {
 		if got := deciding(tc.decision, tc.parts, "/ws", "/home/u"); !slices.Equal(got, tc.want) {

@@ -67,6 +67,9 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		return e
 	}
 	e.Decision, e.Facts = c.decision, c.prepared.Facts
+	if searches(c.tool.Name) && c.decision.Behavior == policy.Allow && c.env.Commands.ReadDenied {
+		e.Decision.Reason += "; files that rules deny or ask about are left out of the results"
+	}
 	if present { // a tool that a rule removed is never passed to hooks
 		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.tool.Aliases))
 	}
@@ -80,6 +83,9 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	}
 	return e
 }
+
+// searches reports whether a tool goes through the files of a folder.
+func searches(tool string) bool { return tool == "Glob" || tool == "Grep" }
 
 // refuse turns a refusal before the decision into the decision.
 func (e *Explanation) refuse(r *refusal) {

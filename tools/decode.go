@@ -232,7 +232,7 @@ func unknownProperty(name string, s *jsonschema.Schema, at string) error {
 }
 
 func missingProperty(name string, s *jsonschema.Schema, at string) error {
-	return fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: "+propertyList(s)+".")
+	return fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Add it. Known properties: "+propertyList(s)+".")
 }
 
 func propertyNames(s *jsonschema.Schema) []string {

@@ -70,9 +70,9 @@ func TestDecodeAccepts(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	const known = "Known properties: path, limit, ratio, deep, mode, tags, items."
 	for raw, want := range map[string]string{
-		``:                                         `required property "path" is missing. ` + known,
-		`null`:                                     `required property "path" is missing. ` + known,
-		`{}`:                                       `required property "path" is missing. ` + known,
+		``:                                         `required property "path" is missing. Add it. ` + known,
+		`null`:                                     `required property "path" is missing. Add it. ` + known,
+		`{}`:                                       `required property "path" is missing. Add it. ` + known,
 		`{"path":null}`:                            `property "path" is null. Send a string.`,
 		`{"path":""}`:                              `property "path" is empty. Give it a value.`,
 		`{"path":5}`:                               `property "path" is 5. Send a string.`,
@@ -98,7 +98,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"path":"a","tags":"x"}`:                  `property "tags" is "x". Send an array.`,
 		`{"path":"a","tags":[1]}`:                  `property "tags[0]" is 1. Send a string.`,
 		`{"path":"a","items":[{"nme":"x"}]}`:       `unknown property "items[0].nme". Did you mean "name"? Known properties: name, n.`,
-		`{"path":"a","items":[{"n":1}]}`:           `required property "items[0].name" is missing. Known properties: name, n.`,
+		`{"path":"a","items":[{"n":1}]}`:           `required property "items[0].name" is missing. Add it. Known properties: name, n.`,
 		`{"path":"a","items":[5]}`:                 `property "items[0]" is 5. Send an object.`,
 		`[1]`:                                      `the arguments are not an object. Send a JSON object.`,
 		`"x"`:                                      `the arguments are not an object. Send a JSON object.`,

@@ -18,7 +18,7 @@ func TestForeignFaults(t *testing.T) {
 	const known = ` Known properties: \x1b]0;x, either, how, message, n, old, to, when.`
 	tool := foreign(t, tools.Foreign{InputSchema: json.RawMessage(schema)})
 	for args, want := range map[string]string{
-		`{}`:                                     `required property "message" is missing.` + known,
+		`{}`:                                     `required property "message" is missing. Add it.` + known,
 		`{"mesage":"a"}`:                         `unknown property "mesage". Did you mean "message"?` + known,
 		`{"message":5}`:                          `property "message" is 5. Send a string.`,
 		`{"message":""}`:                         `property "message" is empty. Give it a value.`,
@@ -28,7 +28,7 @@ func TestForeignFaults(t *testing.T) {
 		`{"message":"a","n":10}`:                 `property "n" is 10. The most is 9.`,
 		`{"message":"a","how":"never"}`:          `property "how" is "never". Use one of: fast, slow.`,
 		`{"message":"a","to":"b"}`:               `property "to" is "b". Send an array.`,
-		`{"message":"a","to":[{"name":"b"},{}]}`: `required property "to[1].name" is missing. Known properties: name.`,
+		`{"message":"a","to":[{"name":"b"},{}]}`: `required property "to[1].name" is missing. Add it. Known properties: name.`,
 		`{"message":"a","old":0}`:                `property "old" is 0. Send true or false.`,
 		`{"message":"a","when":"now"}`:           `the arguments do not fit the tool's input schema: validating /properties/when: pattern: "now" does not match regular expression "^[0-9]+$". Correct them by the schema.`,
 		`{"message":"a","\u001b]0;x":1}`:         `property "\x1b]0;x" is 1. Send true or false.`,

@@ -49,7 +49,7 @@ func TestDiagnose(t *testing.T) {
 		{"does not work", func(_ *command.About, r *command.Report) { r.Write.Canaries[2].Held = false }, false, false, true, "Bash: work: ", "Bash: not contained (Landlock ABI 7"},
 		{"nothing tried", func(_ *command.About, r *command.Report) { r.Write.Canaries = nil }, false, false, true, "Bash: the containment could not be tried", "Bash: not contained"},
 		{"no containment", func(_ *command.About, r *command.Report) { r.Write.Err, r.ReadOnly.Err = errRoot, errRoot },
-			true, false, true, "Bash: a workspace root is /", "there is no containment here"},
+			true, false, true, "Bash: a workspace root is /", "there is no containment here (a workspace root is /), so commands may touch whatever you may"},
 		{"another system", func(_ *command.About, r *command.Report) {
 			r.TierErr = fmt.Errorf("running commands: %w", errors.ErrUnsupported)
 			r.Tier, r.Write, r.ReadOnly = process.None, command.Trial{Err: r.TierErr}, command.Trial{Err: r.TierErr}

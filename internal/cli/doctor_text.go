@@ -108,6 +108,9 @@ func (d *diagnosis) verdict() string {
 	case d.Sandbox == "off":
 		return "commands are not contained, they may touch whatever you may"
 	case !d.Tools[0].Contained:
+		if why := d.Tools[0].Error; why != "" {
+			return "there is no containment here (" + why + "), so commands may touch whatever you may"
+		}
 		return "there is no containment here, so commands may touch whatever you may"
 	}
 	for _, t := range d.Tools {

@@ -20,12 +20,12 @@ func explainCommand(host *Host) *cobra.Command {
 		Use:   "explain [flags] TOOL [JSON | -]",
 		Short: "Say what would be decided on a call, without running it",
 		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why, and on each simple command of a Bash call.\n" +
-			"Nothing is run: no tool, no hook and no classifier. What those might say is not in it; it is said how many hooks there are.\n" +
+			"Nothing is run. Hooks and classifiers are not asked; the number of hooks is printed.\n" +
 			"Files that commands name, and whether commands are contained, are judged with the whole call. A > marks the commands because of which it is not allowed.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +
 			"With --json each call is answered by one line, in order, with: tool, decision (allow, ask, deny), layer (what decided: rule, path,\n" +
-			"mode, read-only, default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
+			"mode, read-only, default, tool, sandbox, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
 			"parts (for each of commands: text, decision, layer, rule, source, line, reason, decides), hooks (how many PreToolUse hooks would run), reason, next,\n" +
 			"and error if the call is not valid.\n\n" +
 			"Exit status: 0 whatever is decided, 2 for a wrong command line or arguments that are not a JSON object.",
