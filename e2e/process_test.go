@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // stdioProcess starts a stdio server. The caller reads its standard output.
@@ -87,8 +89,8 @@ func TestClientGone(t *testing.T) {
 }
 
 // TestOwnToken checks that a server without a token creates one and accepts it, and that
-// the tools cannot read its file. The server prints a configuration with the token only
-// when it creates the token; every other start prints the path of its file.
+// the tools cannot read its file. The server prints a configuration, with the token only
+// when it creates the token and otherwise with the path of its file.
 func TestOwnToken(t *testing.T) {
 	state, root := filepath.Join(t.TempDir(), "state"), t.TempDir()
 	given := filepath.Join(root, "token")
@@ -119,23 +121,38 @@ func TestOwnToken(t *testing.T) {
 		if line, err := r.ReadString('\n'); err != nil || line != "the token is in "+file+"\n" {
 			t.Fatalf("the server said %q, %v", line, err)
 		}
-		if n == 0 {
-			var shown strings.Builder
-			for !strings.HasSuffix(shown.String(), "\n}\n") {
-				line, err := r.ReadString('\n')
-				if err != nil {
-					t.Fatal(err)
-				}
-				shown.WriteString(line)
+		var shown strings.Builder
+		for !strings.HasSuffix(shown.String(), "\n}\n") {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
 			}
-			token, err := os.ReadFile(file)
-			if err != nil || !strings.Contains(shown.String(), "Bearer "+strings.TrimSpace(string(token))) || !strings.Contains(shown.String(), url) {
-				t.Errorf("shown: %s, %v", &shown, err)
-			}
+			shown.WriteString(line)
 		}
 		token, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
+		}
+		value, about := strings.TrimSpace(string(token)), " with the token, shown only this once"
+		if n > 0 {
+			value, about = "TOKEN", "; TOKEN is what "+file+" holds"
+		}
+		want := fmt.Sprintf(`for Claude Code: claude mcp add --transport http toolset %s --header "Authorization: Bearer $(cat %s)"
+for the configuration of another client%s:
+{
+  "mcpServers": {
+    "toolset": {
+      "headers": {
+        "Authorization": "Bearer %s"
+      },
+      "type": "http",
+      "url": "%s"
+    }
+  }
+}
+`, url, file, about, value, url)
+		if diff := cmp.Diff(want, shown.String()); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
 		}
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Read","arguments":{"file_path":%q},`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, file)

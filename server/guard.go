@@ -211,7 +211,7 @@ func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp-toolset"`)
-	refuse(w, "a bearer token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+	refuse(w, "missing or wrong bearer token; send Authorization: Bearer TOKEN", http.StatusUnauthorized)
 }
 
 // httpFailure is the answer to a request that does not reach the library.

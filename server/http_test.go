@@ -137,7 +137,7 @@ func TestGuard(t *testing.T) {
 		status                  int
 		text                    string
 	}{
-		{"no token", "POST", "/mcp", ping, []string{"-Authorization"}, 401, "a bearer token is required"},
+		{"no token", "POST", "/mcp", ping, []string{"-Authorization"}, 401, "missing or wrong bearer token"},
 		{"a wrong token", "POST", "/mcp", ping, []string{"Authorization: Bearer wrong"}, 401, ""},
 		{"another scheme", "POST", "/mcp", ping, []string{"Authorization: Basic " + goodToken}, 401, ""},
 		{"a token with a space before", "POST", "/mcp", ping, []string{"Authorization: Bearer  " + goodToken}, 401, ""},

@@ -144,8 +144,8 @@ func TestMetricsRoute(t *testing.T) {
 		body           string
 	}{
 		{"GET", "X: y", 200, "figures"},
-		{"GET", "-Authorization", 401, "a bearer token is required"},
-		{"GET", "Authorization: Bearer wrong", 401, "a bearer token is required"},
+		{"GET", "-Authorization", 401, "missing or wrong bearer token"},
+		{"GET", "Authorization: Bearer wrong", 401, "missing or wrong bearer token"},
 		{"GET", "Origin: https://evil.example", 403, "this origin may not call"},
 		{"POST", "X: y", 404, "not found"},
 	} {

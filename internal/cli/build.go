@@ -72,6 +72,15 @@ func (c *common) assemble(host *Host, positional []string, drain time.Duration, 
 
 // plan finds the settings of a server with these flags.
 func (c *common) plan(host *Host, positional []string, log *slog.Logger) (*assembly.Plan, error) {
+	roots, err := c.workspaceDirs(host, positional)
+	if err != nil {
+		return nil, err
+	}
+	return c.planOf(host, roots, log)
+}
+
+// planOf is plan for given roots.
+func (c *common) planOf(host *Host, roots []string, log *slog.Logger) (*assembly.Plan, error) {
 	o, err := c.options(host, log)
 	if err != nil {
 		return nil, err
@@ -79,9 +88,7 @@ func (c *common) plan(host *Host, positional []string, log *slog.Logger) (*assem
 	if c.taskList != "" && !worklist.ValidName(c.taskList) {
 		return nil, usagef("--task-list is %q; use %s", c.taskList, worklist.NameRule)
 	}
-	if o.Roots, err = c.workspaceDirs(host, positional); err != nil {
-		return nil, err
-	}
+	o.Roots = roots
 	for i, dir := range o.Roots {
 		o.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
 	}

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -27,7 +29,7 @@ func checkCommand(host *Host) *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
 		Use:   "check [flags] [FILE...]",
-		Short: "Say what is wrong with settings",
+		Short: "Check settings and count their rules",
 		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and what is wrong with them:\n" +
 			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n" +
 			"A misspelled key or tool name is an error, which stops a server; in the file of a project that nobody trusts it is a warning.\n\n" +
@@ -63,13 +65,22 @@ func (k *checker) print(format string, args ...any) {
 
 // all checks the settings that a server would use.
 func (k *checker) all(c *common, host *Host) error {
-	plan, err := c.plan(host, nil, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	plan, err := c.plan(host, nil, log)
+	wide, tooWide := errors.AsType[*wideError](err)
+	if tooWide { // the settings outside of projects can be checked all the same
+		plan, err = c.planOf(host, nil, log)
+	}
 	if err != nil {
 		return usageError{err}
 	}
 	for _, l := range plan.Found.Layers {
 		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
 	}
+	if tooWide {
+		k.print("%-13s none: %s is %s; name a folder with --root DIR\n", settings.Project, wide.from, wide.what)
+	}
+	k.print("%-13s %s\n", "rules", ruleCounts(plan.Settings))
 	k.servers = plan.Settings.UpstreamPrefixes()
 	k.judge(plan.Settings, plan.CanonicalRoots(), plan.Found.Warnings, nil)
 	return k.result(false)
@@ -96,7 +107,13 @@ func standing(l settings.Layer) string {
 func (k *checker) files(paths []string, host *Host) error {
 	broken := false
 	for _, path := range paths {
-		s, err := settings.Load(workspace.Expand(path, host.Dir, host.Home))
+		file := workspace.Expand(path, host.Dir, host.Home)
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			broken = true
+			complain(host.Err, fmt.Sprintf("%s is a folder; for its settings use mcp-toolset policy check --root %s", plain.Line(path), plain.Line(path)))
+			continue
+		}
+		s, err := settings.Load(file)
 		if err != nil {
 			broken = true
 			complain(host.Err, err.Error())
@@ -117,8 +134,12 @@ func (k *checker) fine(s *settings.Settings, path string, named bool) {
 	if named {
 		k.print("%s: ", plain.Text(path))
 	}
+	k.print("ok: %s\n", ruleCounts(s))
+}
+
+func ruleCounts(s *settings.Settings) string {
 	rules := s.Rules()
-	k.print("ok: %d deny, %d ask, %d allow\n", rules.Count(policy.Deny), rules.Count(policy.Ask), rules.Count(policy.Allow))
+	return fmt.Sprintf("%d deny, %d ask, %d allow", rules.Count(policy.Deny), rules.Count(policy.Ask), rules.Count(policy.Allow))
 }
 
 // judge prints the warnings about settings, except those in said. It returns the number of warnings

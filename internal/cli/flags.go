@@ -78,7 +78,7 @@ func (c *common) addWorkspace(in flagSection, host *Host) {
 	in.list(&c.roots, "root", "workspace folder `DIR`; may be repeated (default: CLAUDE_PROJECT_DIR, else the working directory)")
 	complete(in.cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
 	in.text(&c.settings, "settings", "", "settings `FILE` with permission rules, which takes precedence over those of the project and the user")
-	in.text(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for settings that depend on it")
+	in.text(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for the setting reminder.exempt")
 }
 
 func (c *common) addCommands(sandbox, calls flagSection, host *Host) {
@@ -161,9 +161,16 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 		return nil, errors.New("the working directory is not known; name a folder with --root DIR")
 	}
 	if what := tooWide(workspace.Expand(implied, host.Dir, host.Home), host.Home); what != "" {
-		return nil, fmt.Errorf("%s is %s, which is too much to serve without being named; name a folder with --root DIR", from, what)
+		return nil, &wideError{from, what}
 	}
 	return []string{implied}, nil
+}
+
+// wideError reports that no folder is named and the implied one is too wide.
+type wideError struct{ from, what string }
+
+func (e *wideError) Error() string {
+	return fmt.Sprintf("%s is %s, which is too much to serve without being named; name a folder with --root DIR", e.from, e.what)
 }
 
 // tooWide describes a folder that is served only if it is named: the root of the file system, the

@@ -94,7 +94,7 @@ func httpCommand(host *Host) *cobra.Command {
 		Short: "Serve many clients over streamable HTTP at /mcp",
 		Long: "Serves clients over streamable HTTP at /mcp, with /healthz and, behind the token, /metrics (Prometheus) beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
-			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user, which is shown when it is made.\n" +
+			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user. Each start prints how a client connects.\n" +
 			"An address that other machines reach needs a token of at least 32 characters, and TLS or --insecure.",
 		Example: "  mcp-toolset http ~/src/app\n  mcp-toolset http --addr 127.0.0.1:0 ~/src/app\n" +
 			"  mcp-toolset http --addr 0.0.0.0:8808 --token-file token --tls-cert cert.pem --tls-key key.pem DIR",
@@ -193,24 +193,49 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
-	if token.made {
-		printClientConfig(host.Err, endpoint, token)
-	}
+	printClientConfig(host.Err, endpoint, token)
 	memory.Limit()
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
-// printClientConfig shows the user how to connect with a new token. Later starts do not show it,
-// since standard error often ends in a log.
+// printClientConfig shows the user how to connect. Only the start that makes the token shows it,
+// since standard error often ends in a log; others name its place.
 func printClientConfig(w io.Writer, endpoint string, t token) {
-	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": map[string]any{
-		"type": "http", "url": endpoint, "headers": map[string]string{"Authorization": "Bearer " + t.value},
-	}}}, "", "  ")
+	server := map[string]any{"type": "http", "url": endpoint}
+	about, shell := "", "" // the token for a shell
+	switch {
+	case t.value == "":
+	case t.made:
+		about, shell = " with the token, shown only this once", "$(cat "+shellWord(t.file)+")"
+		server["headers"] = map[string]string{"Authorization": "Bearer " + t.value}
+	case t.file != "":
+		about, shell = "; TOKEN is what "+plain.Line(t.file)+" holds", "$(cat "+shellWord(t.file)+")"
+	default:
+		about, shell = "; TOKEN is the value of MCP_TOOLSET_TOKEN", "$MCP_TOOLSET_TOKEN"
+	}
+	add := "claude mcp add --transport http toolset " + endpoint
+	if shell != "" {
+		add += ` --header "Authorization: Bearer ` + shell + `"`
+		if !t.made {
+			server["headers"] = map[string]string{"Authorization": "Bearer TOKEN"}
+		}
+	}
+	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": server}}, "", "  ")
 	if err != nil {
 		panic(err) // strings can always be encoded
 	}
-	fmt.Fprintf(w, "for a client's configuration, shown only this once:\n%s\n", config)
+	fmt.Fprintf(w, "for Claude Code: %s\nfor the configuration of another client%s:\n%s\n", add, about, config)
+}
+
+// shellWord returns a path as one word within double quotes and $( ) of a shell.
+func shellWord(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,:@%\\", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z')
+	}) {
+		return "'" + strings.ReplaceAll(plain.Line(path), "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // isLoopback reports whether an address can be reached from this machine only.

@@ -64,7 +64,7 @@ func trustCommand(host *Host) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust it without asking")
 	cmd.Flags().BoolVar(&list, "list", false, "list the projects that are trusted")
-	cmd.Flags().StringVar(&remove, "remove", "", "trust the project in `DIR` no more")
+	cmd.Flags().StringVar(&remove, "remove", "", "stop trusting `DIR`")
 	complete(cmd, "remove", nil, cobra.ShellCompDirectiveFilterDirs)
 	return cmd
 }

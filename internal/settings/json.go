@@ -99,7 +99,7 @@ func joinKey(parent, key string) string {
 func readJSON(data []byte) (*node, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // byte order mark: some editors write one
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("the file is empty; the least is {}")
+		return nil, errors.New("the file is empty; write at least {}")
 	}
 	if e, bad := errors.AsType[*strictjson.Error](strictjson.Check(data, maxDepth)); bad {
 		switch e.Kind {

@@ -5,7 +5,7 @@ import "testing"
 func TestSyntaxError(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  bad: 1}":          `line 2, column 3: expected a quoted key, found "b"`,
-		"{\"features\": {},\n}": `line 2, column 1: expected a quoted key, found "}"`,
+		"{\"features\": {},\n}": `line 2, column 1: expected a quoted key, found "}"; remove the comma before it`,
 		"{\"ä\": ü}":            `line 1, column 7: expected a value, found "ü"`,
 		"{\n// x\n}":            `line 2, column 1: expected a quoted key, found "/"; JSON has no comments`,
 		`{"features" {}}`:       `line 1, column 13: expected ":", found "{"`,

@@ -47,8 +47,8 @@ const wantMode = `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypa
 
 func TestParseSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                             `the file is empty; the least is {}`,
-		" \n":                          `the file is empty; the least is {}`,
+		``:                             `the file is empty; write at least {}`,
+		" \n":                          `the file is empty; write at least {}`,
 		"\"\xff":                       `the file is not UTF-8`,
 		`[]`:                           `line 1: the file: want an object, have an array`,
 		`null`:                         `line 1: the file: want an object, have null`,

@@ -110,7 +110,7 @@ func (s *Source) collect() *exposition {
 	cancelled(float64(stats.Cancelled.Deciding), "while", "deciding")
 	cancelled(float64(stats.Cancelled.Running), "while", "running")
 	e.counter("calls_shared_total", "Calls that had the result of another one.")(float64(stats.Shared))
-	e.counter("calls_refused_total", "Calls refused because too many waited.")(float64(stats.Full))
+	e.counter("calls_refused_total", "Calls refused because too many waited; calls that the policy refuses are not counted.")(float64(stats.Full))
 	e.counter("reads_repeated_total", "Repeated reads answered in short.")(float64(s.Repeats()))
 	batches := e.counter("batches_total", "Batches of calls that may run together, by their number of calls.")
 	for i, n := range stats.Batches {
@@ -141,7 +141,7 @@ func (s *Source) Live() string {
 	var b strings.Builder
 	stats, lanes := s.Scheduler.Snapshot()
 	now, c := sum(lanes), stats.Cancelled
-	fmt.Fprintf(&b, "calls: %d running, %d being decided on, %d queued; since the start %d arrived, %d ran, %d were cancelled (%d waiting, %d being decided on, %d running), %d had the result of another, %d were refused\n",
+	fmt.Fprintf(&b, "calls: %d running, %d being decided on, %d queued; since the start %d arrived, %d ran, %d were cancelled (%d waiting, %d being decided on, %d running), %d had the result of another, %d were refused because too many waited\n",
 		now.running, now.deciding, now.queued, stats.Arrived, stats.Ran, c.Waiting+c.Deciding+c.Running, c.Waiting, c.Deciding, c.Running, stats.Shared, stats.Full)
 	fmt.Fprintf(&b, "repeated reads answered in short: %d\nbatches by number of calls:", s.Repeats())
 	for i, n := range stats.Batches {

@@ -44,7 +44,7 @@ func TestFigures(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		live := source.Live()
 		for _, want := range []string{
-			"calls: 13 running, 0 being decided on, 1 queued; since the start 14 arrived, 0 ran, 0 were cancelled (0 waiting, 0 being decided on, 0 running), 0 had the result of another, 1 were refused\n",
+			"calls: 13 running, 0 being decided on, 1 queued; since the start 14 arrived, 0 ran, 0 were cancelled (0 waiting, 0 being decided on, 0 running), 0 had the result of another, 1 were refused because too many waited\n",
 			"repeated reads answered in short: 7\nbatches by number of calls: 1: 1 2: 0 3-4: 0 5-8: 0 9-16: 0 17-32: 0 33+: 0\nwaited in all: for their turn: 1.5s (1 now), for earlier calls: 0s (0 now), for other clients: 0s (0 now), for a slot: 0s (0 now)\nlane",
 			"lane stdio-1 (1): 1 queued, the first waits for an earlier call: make all (1.5s)\n  Bash runs for 1.5s: make all\nlane http-0 (2): 0 queued\n  Read runs for 1.5s: Read c\n",
 		} {

@@ -33,6 +33,7 @@ type Error struct {
 	expected string // of Syntax; of OtherCase, the other key
 	limit    int    // of TooDeep
 	empty    bool   // of Syntax: there is only white space
+	comma    bool   // of Syntax: a bracket is closed after a comma
 	single   bool   // the text has one line
 }
 
@@ -110,6 +111,9 @@ func (e *Error) Fact(whole string) string {
 	fact := fmt.Sprintf("expected %s, found %q", e.expected, e.Found)
 	if e.Found == "/" && (e.expected == aValue || e.expected == aKey) {
 		fact += "; JSON has no comments"
+	}
+	if e.comma {
+		fact += "; remove the comma before it"
 	}
 	return fact
 }

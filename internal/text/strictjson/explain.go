@@ -53,6 +53,8 @@ func explain(d *jsontext.Decoder, text []byte, err error, depth int) *Error {
 	}
 	e := newError(Syntax, text, at)
 	e.expected = expected
+	e.comma = (e.Found == "}" && expected == aKey || e.Found == "]" && expected == aValue) &&
+		bytes.HasSuffix(bytes.TrimRight(text[:at], " \t\r\n"), []byte(","))
 	return e
 }
 

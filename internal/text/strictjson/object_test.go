@@ -101,7 +101,7 @@ func TestFields(t *testing.T) {
 		{`{"x":1,"X":1,"id":2}`, "", `the key "X" differs from "x" only by case`, `{"id":2}`},
 		{`{"id":1,"\u0069d":1,"id":3,"method":1}`, `the key "id" is given twice`, `the key "id" is given twice`, `{"method":1}`},
 		{`[]`, "it is not an object", "it is not an object", `null`},
-		{`{"a":1,}`, `it is not JSON: column 8: expected a quoted key, found "}"`, `it is not JSON: column 8: expected a quoted key, found "}"`, `null`},
+		{`{"a":1,}`, `it is not JSON: column 8: expected a quoted key, found "}"; remove the comma before it`, `it is not JSON: column 8: expected a quoted key, found "}"; remove the comma before it`, `null`},
 		{"{\"a\":\"é\xff\"}", `it is not UTF-8`, `it is not UTF-8`, `null`},
 	} {
 		_, err := Fields([]byte(c.text))
