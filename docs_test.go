@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -174,6 +175,9 @@ func TestDocumentExamples(t *testing.T) {
 	}
 	report := newPage(t, bin).output("mcp-toolset doctor --json")
 	contained := strings.Contains(report, `"holds": true`) && !strings.Contains(report, `"holds": false`)
+	if contained { // otherwise there is no BashReadOnly
+		checkFigures(t, newPage(t, bin), documents(t))
+	}
 	for name, text := range documents(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +190,34 @@ func TestDocumentExamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkFigures checks the figures and lists of tools in the text of documents.
+func checkFigures(t *testing.T, p *page, texts map[string]string) {
+	const list = "mcp-toolset tools --deferral dispatch"
+	total := regexp.MustCompile(`(\d+) of them loaded`).FindStringSubmatch(p.output(list + " | tail -1"))
+	if total == nil {
+		t.Fatal("mcp-toolset tools prints no total")
+	}
+	tokens, err := strconv.Atoi(total[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens = (tokens + 50) / 100 * 100
+	all := strings.Fields(p.output(list + ` | awk '$NF ~ /^[0-9]+$/ { print $1 }'`))
+	loaded := strings.Fields(p.output(list + ` | awk '$(NF-1) == "always" { print $1 }'`))
+	if want := fmt.Sprintf("| %d of %d tools, %d,%03d tokens |", len(loaded), len(all), tokens/1000, tokens%1000); !strings.Contains(texts["README.md"], want) {
+		t.Errorf("README.md does not have the figures %q", want)
+	}
+	row := regexp.MustCompile("(?m)^\\| `dispatch` \\| (.*) and (\\w+);").FindStringSubmatch(texts["docs/upstream.md"])
+	if row == nil {
+		t.Fatal("docs/upstream.md has no row dispatch")
+	}
+	shown := append(strings.Split(row[1], ", "), row[2])
+	slices.Sort(shown)
+	if !slices.Equal(shown, loaded) {
+		t.Errorf("docs/upstream.md, dispatch: %q, and the list has %q", shown, loaded)
 	}
 }
 
@@ -203,8 +235,10 @@ func newPage(t *testing.T, bin string) *page {
 		t.Fatal(err)
 	}
 	p := &page{t: t, home: home, env: []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}}
-	if err := os.Mkdir(p.dir(), 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{p.dir(), filepath.Join(home, "notes")} { // notes is an additional directory
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return p
 }

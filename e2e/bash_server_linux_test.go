@@ -100,7 +100,7 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 		"HOME=" + s.home, "TMPDIR=" + filepath.Join(base, "tmp"), "MCP_TOOLSET_STATE_DIR=" + filepath.Join(base, "state"),
 		"XDG_CACHE_HOME=", "GOCACHE=", "GOMODCACHE=", "GOPATH=",
 	}, o.env...)...)
-	s.cmd.Stderr = os.Stderr
+	s.cmd.Stderr = t.Output() // shown if the test fails
 	if o.user != 0 {
 		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.user), Gid: uint32(o.user)}}
 	}

@@ -27,7 +27,11 @@ func TestToolTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", tool.Name, summary(tool), yesNo(tool.Hints.ReadOnly), "`"+strings.Join(inputs, "`, `")+"`")
+		shown := "none"
+		if len(inputs) > 0 {
+			shown = "`" + strings.Join(inputs, "`, `") + "`"
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", tool.Name, summary(tool), yesNo(tool.Hints.ReadOnly), shown)
 	}
 	head, rest, ok1 := strings.Cut(string(page), "-update` -->\n")
 	_, tail, ok2 := strings.Cut(rest, "<!-- /tools -->")

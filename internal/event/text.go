@@ -8,7 +8,7 @@ import (
 )
 
 // Text returns events in the form for a model: a line with the number of events, then a line
-// for each with its id, time and source. Lines that another program wrote begin with "> ".
+// for each with its time and source. Lines that another program wrote begin with "> ".
 func Text(events []Event, dropped int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s since the last answer", count(len(events)))
@@ -23,9 +23,9 @@ func Text(events []Event, dropped int) string {
 	}
 	b.WriteString("]\n")
 	for _, e := range events {
-		fmt.Fprintf(&b, "%d, %s, %s: ", e.ID, e.Time.Format("15:04:05"), plain.Line(e.Source))
+		fmt.Fprintf(&b, "%s %s:", e.Time.Format("15:04:05"), plain.Line(e.Source))
 		if !e.Data {
-			b.WriteString(plain.Text(e.Text) + "\n")
+			b.WriteString(" " + plain.Text(e.Text) + "\n")
 			continue
 		}
 		b.WriteByte('\n')
