@@ -57,7 +57,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	p.Closers = append(p.Closers, commands)
 	p.Later = commands.OnTried
 	run := p.bash(ctx, commands)
-	p.Gone = func(v session.View) { bash.Gone(run, v) }
+	p.Gone = func(v session.View) { bash.EndSession(run, v) }
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		j.discard(command.Stopped)
 		return tools.Result[Output]{}, err
 	}
-	text := fmt.Sprintf("Running in the background as task %s. %s", id, howToWait(id))
+	text := fmt.Sprintf("Running in the background as task %s. %s", id, waitAdvice(id))
 	return tools.Result[Output]{
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
@@ -59,9 +59,9 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	}, nil
 }
 
-// howToWait returns advice on how to wait for a task: the client gets no notification
+// waitAdvice returns advice on how to wait for a task: the client gets no notification
 // of its end.
-func howToWait(id string) string {
+func waitAdvice(id string) string {
 	return fmt.Sprintf(`You will not be notified: call TaskOutput {"task_id":"%s"} to wait for its end, TaskStop to end it.`, id)
 }
 
@@ -75,7 +75,7 @@ func (c *call) moved(j *job) (tools.Result[Output], error) {
 	}
 	took := time.Since(j.Started).Round(time.Second / 10)
 	a := answer{
-		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, howToWait(id)),
+		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, waitAdvice(id)),
 		effect: session.Effect{Output: j.Output().Path()},
 		meta:   map[string]any{metaStatus: "running", metaDuration: took.Milliseconds(), metaContained: j.Contained()},
 	}

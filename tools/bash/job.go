@@ -109,15 +109,15 @@ func (j *job) ending(r command.Result) (task.State, string) {
 		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
 	case r.Signal != 0:
 		return task.Failed, "ended by signal " + describeSignal(r.Signal)
-	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.stayed(r):
+	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.cdFailed(r):
 		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
 	}
 	return task.Failed, fmt.Sprintf("exit code %d", r.Code)
 }
 
-// stayed reports whether a command that begins with cd ended in the folder where it
+// cdFailed reports whether a command that begins with cd ended in the folder where it
 // started. Then the cd is what failed, and its exit code is no result.
-func (j *job) stayed(r command.Result) bool {
+func (j *job) cdFailed(r command.Result) bool {
 	return j.Running != nil && r.Dir == j.Running.From() && len(j.answers.Commands) > 1 && j.answers.Commands[0].Name == "cd"
 }
 

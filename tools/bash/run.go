@@ -95,9 +95,9 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	return s, err
 }
 
-// Gone ends the tasks of a session that has ended and deletes their output and the
+// EndSession ends the tasks of a session that has ended and deletes their output and the
 // session's temporary folder. It does not wait.
-func Gone(o Options, v session.View) {
+func EndSession(o Options, v session.View) {
 	go func() {
 		o.Tasks.Forget(v.Owner(), "the end of the session")
 		o.Commands.Forget(owner(v))
@@ -199,17 +199,17 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 	return env, nil
 }
 
-// how describes the end of a wait.
-type how int
+// waitEnd describes the end of a wait.
+type waitEnd int
 
 const (
-	done how = iota
+	done waitEnd = iota
 	moved
 )
 
 // wait waits until a command ends or has to move to the background. If ctx ends, it
 // discards the command and returns the cause.
-func (c *call) wait(ctx context.Context, j *job) (how, error) {
+func (c *call) wait(ctx context.Context, j *job) (waitEnd, error) {
 	timeout := c.o.Default
 	if c.timeout > 0 {
 		timeout = time.Duration(c.timeout) * time.Millisecond

@@ -475,7 +475,7 @@ func TestTitle(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := hasShell(nil); !errors.Is(err, command.ErrNoShell) {
+	if err := checkShell(nil); !errors.Is(err, command.ErrNoShell) {
 		t.Error(err)
 	}
 	why := errors.New("it does not hold")

@@ -11,9 +11,9 @@ import (
 // mostSilent is the limit for naming folders that do not respond.
 const mostSilent = 5
 
-// Hung returns the error for a file system that does not respond. It returns other errors,
+// NotResponding returns the error for a file system that does not respond. It returns other errors,
 // and nil, unchanged.
-func Hung(err error, path string) error {
+func NotResponding(err error, path string) error {
 	switch {
 	case errors.Is(err, bounded.ErrTime):
 		return &tools.Fault{

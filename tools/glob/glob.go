@@ -51,9 +51,9 @@ const (
 	deadline = 30 * time.Second
 	// grace is the time that a search has to answer after its timeout.
 	grace = 3 * time.Second
-	// room is the limit for the paths shown, in bytes. With the notes after them the text
+	// maxPathBytes is the limit for the paths shown, in bytes. With the notes after them the text
 	// stays below the limit of a result.
-	room = tools.DefaultResultSize - 10_000
+	maxPathBytes = tools.DefaultResultSize - 10_000
 )
 
 // special lists the characters that have a meaning in a pattern.
@@ -85,7 +85,7 @@ func New(o Options) *tools.Tool {
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
-			return r, file.Hung(err, in.Path)
+			return r, file.NotResponding(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -121,7 +121,7 @@ func complete(env *tools.Env, in *Input) {
 		base, rest = pattern, "" // a folder
 	}
 	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
-		in.Path, in.Pattern = filepath.FromSlash(base), here(rest)
+		in.Path, in.Pattern = filepath.FromSlash(base), directPattern(rest)
 		file.CompletePath(env, &in.Path)
 		return
 	}
@@ -130,17 +130,17 @@ func complete(env *tools.Env, in *Input) {
 	}
 	switch base = path.Clean(base); {
 	case base == ".":
-		in.Pattern = here(rest)
+		in.Pattern = directPattern(rest)
 	case base == ".." || strings.HasPrefix(base, "../"):
-		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), here(rest)
+		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), directPattern(rest)
 	default:
 		in.Pattern = base + "/" + rest
 	}
 }
 
-// here returns a pattern that matches only directly in the folder searched. Without "./" a
+// directPattern returns a pattern that matches only directly in the folder searched. Without "./" a
 // pattern without a slash would match at any depth.
-func here(pattern string) string {
+func directPattern(pattern string) string {
 	if pattern == "" || strings.Contains(pattern, "/") {
 		return pattern
 	}
@@ -256,7 +256,7 @@ func (r *listing) named(s *search.Searcher) {
 	}
 }
 
-func tooLong() error {
+func timeoutFault() error {
 	return &tools.Fault{
 		Fact: fmt.Sprintf("the search took longer than %d seconds", int(deadline.Seconds())),
 		Next: "Search a folder below with path, or use a simpler pattern.",
@@ -270,7 +270,7 @@ func folderError(env *tools.Env, name string, err error) error {
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime
 	case errors.Is(err, context.DeadlineExceeded):
-		return tooLong()
+		return timeoutFault()
 	case errors.Is(err, fs.ErrNotExist):
 		if folder, pattern, ok := file.Pattern(env, name); ok {
 			return fault.New(plain.Line(name)+" does not exist", fmt.Sprintf("path is a folder; put %s into path and %s into pattern.", plain.Line(folder), plain.Line(pattern)))
@@ -290,7 +290,7 @@ func (r *listing) output() Output {
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
 		name := plain.Text(prefix + f)
-		if b.Len()+len(name) > room {
+		if b.Len()+len(name) > maxPathBytes {
 			break
 		}
 		out.Files = append(out.Files, name)
@@ -309,7 +309,7 @@ func (r *listing) output() Output {
 			b.WriteString("[" + h + "]\n")
 		}
 	}
-	b.WriteString(leftOut(found))
+	b.WriteString(ignoredNotes(found))
 	for i, note := range file.Silent(found.Silent, prefix) {
 		if i == 0 {
 			out.Incomplete = note
@@ -323,9 +323,9 @@ func (r *listing) output() Output {
 	return out
 }
 
-// leftOut returns notes on files that were not searched, or that were searched only because
+// ignoredNotes returns notes on files that were not searched, or that were searched only because
 // they were named.
-func leftOut(found *search.Found) (text string) {
+func ignoredNotes(found *search.Found) (text string) {
 	if found.Ignored != "" {
 		text = fmt.Sprintf("[%s is left out by a .gitignore or .ignore file; it was looked at because it was named]\n", plain.Line(found.Ignored))
 	} else if found.Left > 0 {

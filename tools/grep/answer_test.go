@@ -103,12 +103,12 @@ func TestNothing(t *testing.T) {
 	} {
 		tc.in.Path = "/w"
 		r := searching{in: prepared{Input: tc.in}, answer: &tc.a, c: &tc.c}
-		if got := r.nothing(); got != tc.want {
+		if got := r.noMatchReason(); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
 	r := searching{in: prepared{Input: Input{Path: "/w/a"}}, answer: &search.Answer{}, named: true}
-	if got := r.nothing(); got != "no match in /w/a" {
+	if got := r.noMatchReason(); got != "no match in /w/a" {
 		t.Error(got)
 	}
 }
@@ -130,7 +130,7 @@ func TestFit(t *testing.T) {
 		{"aa\n\xFF--\nbb\n", 8, true, "aa\n\xFF--\n", 2},
 		{"éé\nbb\n", 6, false, "éé\nbb\n", 2}, // characters, not bytes
 	} {
-		if got, n := fit([]byte(tc.text), tc.room, tc.gaps); string(got) != tc.want || n != tc.n {
+		if got, n := firstEntries([]byte(tc.text), tc.room, tc.gaps); string(got) != tc.want || n != tc.n {
 			t.Errorf("%q, %d: %q, %d", tc.text, tc.room, got, n)
 		}
 	}

@@ -100,7 +100,7 @@ func New(o Options) *tools.Tool {
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
-			return r, file.Hung(err, in.Path)
+			return r, file.NotResponding(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
