@@ -62,7 +62,7 @@ func TestHooks(t *testing.T) {
 		"malformed":     {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"du":"x"}`)}, `{}`, `{"do":"x"}`, `failed: Do: invalid input: a hook changed the input, and now: unknown property "du". Ask the user to correct the hook.`},
 		"invalid":       {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"invalid"}`)}, `{}`, `{"do":"x"}`, `failed: Do: invalid input: a hook changed the input, and now: do is invalid. Ask the user to correct the hook.`},
 		"context":       {"PreToolUse", hook.Verdict{Context: []string{"mind the gap"}}, `{}`, `{"do":"x","arg":"done"}`, "done\nmind the gap"},
-		"failure":       {"PreToolUse", hook.Verdict{Failures: []hook.Failure{{Command: "./guard", Why: "did not end within 1s"}}}, `{}`, `{"do":"x","arg":"done"}`, "done\n[The hook ./guard did not end within 1s.]"},
+		"failure":       {"PreToolUse", hook.Verdict{Failures: []hook.Failure{{Command: "./guard", Reason: "did not end within 1s"}}}, `{}`, `{"do":"x","arg":"done"}`, "done\n[The hook ./guard did not end within 1s.]"},
 		"also refused":  {"PreToolUse", hook.Verdict{Context: []string{"mind the gap"}}, `{"deny":["Do(a)"]}`, `{"do":"x","path":"a"}`, "failed: Do: refused by policy: the deny rule Do(a) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1.\nmind the gap"},
 		"block":         {"PostToolUse", hook.Verdict{Block: "the tests fail", By: "./test"}, `{}`, `{"do":"x","arg":"done"}`, "done\nA hook objects: the tests fail"},
 		"replace":       {"PostToolUse", hook.Verdict{Replace: json.RawMessage(`"[cut]"`)}, `{}`, `{"do":"x","arg":"done"}`, "[cut]"},

@@ -164,7 +164,7 @@ type Verdict struct {
 // Failure describes a hook that failed.
 type Failure struct {
 	Command string // shortened, in one line
-	Why     string // in one line, to be read after the command
+	Reason  string // in one line, to be read after the command
 }
 
 // Run runs hooks in parallel, each exactly once. It returns when all have
@@ -194,5 +194,5 @@ func (r *Runner) Run(ctx context.Context, event Event, hooks []Hook, in Input) V
 		wg.Go(func() { answers[i] = r.ask(ctx, event, h, in.Dir, line) })
 	}
 	wg.Wait()
-	return (&jury{Runner: r, event: event, spill: in.Spill}).verdict(answers)
+	return (&combiner{Runner: r, event: event, spill: in.Spill}).verdict(answers)
 }

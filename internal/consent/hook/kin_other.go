@@ -4,11 +4,11 @@ package hook
 
 import "syscall"
 
-// kin is empty: there is no fast way to find processes that have left the
+// descendants is empty: there is no fast way to find processes that have left the
 // process group on this system.
-type kin struct{}
+type descendants struct{}
 
-func (*kin) freeze(int)                 {}
-func (*kin) look(int)                   {}
-func (*kin) signal(int, syscall.Signal) {}
-func (*kin) release()                   {}
+func (*descendants) freeze(int)                 {}
+func (*descendants) look(int)                   {}
+func (*descendants) signal(int, syscall.Signal) {}
+func (*descendants) release()                   {}
