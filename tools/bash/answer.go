@@ -92,8 +92,8 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	switch {
 	case r.Lost != nil:
 		a.meta[metaStatus] = "lost"
-	case r.Why != command.ByItself:
-		a.meta[metaStatus] = map[bool]string{true: "timed out", false: "stopped"}[r.Why == command.Timeout]
+	case r.EndReason != command.ByItself:
+		a.meta[metaStatus] = map[bool]string{true: "timed out", false: "stopped"}[r.EndReason == command.Timeout]
 	case r.Signal != 0:
 		a.meta[metaStatus], a.meta[metaSignal] = "signalled", signalName(r.Signal)
 	default:
@@ -239,7 +239,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 // forHooks returns the fields that hooks get in addition to the result. A command has a single output stream, so stdout holds the output that the
 // answer shows and stderr is empty.
 func forHooks(j *job, shown, id string, runs bool) tools.HookFields {
-	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().Why != command.ByItself, "isImage": false}
+	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().EndReason != command.ByItself, "isImage": false}
 	f.Text("stdout", shown)
 	switch {
 	case id != "" && runs:

@@ -197,7 +197,7 @@ func newReadOnly(o Options) *tools.Tool {
 				return err
 			}
 			err := o.ReadOnly()
-			if errors.Is(err, command.ErrLater) {
+			if errors.Is(err, command.ErrRetry) {
 				return later{err}
 			}
 			return err
@@ -255,7 +255,7 @@ func (in prepared) call(o Options, env *tools.Env, tool string) *call {
 // enabled later.
 type later struct{ error }
 
-// Is reports whether target is tools.ErrLater.
+// Is reports whether target is tools.ErrRetry.
 func (later) Is(target error) bool { return target == tools.ErrLater }
 
 // describe returns one line on a call for the user: its description, if any, and the

@@ -78,7 +78,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Hide, s.Keep, s.Names = kept.Hidden, kept.Unchanged, kept.Names
+	s.Hide, s.Protect, s.Names = kept.Hidden, kept.Unchanged, kept.Names
 	for _, g := range kept.Grants {
 		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create, List: g.List})
 	}
@@ -179,7 +179,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 		switch {
 		case callCtx.Err() != nil:
 			return nil, context.Cause(callCtx)
-		case result.Why != command.ByItself, result.Lost != nil, result.Signal != 0:
+		case result.EndReason != command.ByItself, result.Lost != nil, result.Signal != 0:
 			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; if that fails too, ask the user to check them with git config --list."}
 		case err != nil:
 			return nil, fmt.Errorf("reading the settings of git: %w", err)

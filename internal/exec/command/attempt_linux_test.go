@@ -18,7 +18,7 @@ func TestTriedAgain(t *testing.T) {
 	c.OnTried(func() { told <- struct{}{} })
 	good := c.temp.parents
 	c.temp.parents = []string{filepath.Join(t.TempDir(), "full")}
-	if err := c.ReadOnlyKnown(t.Context()); !errors.Is(err, ErrLater) {
+	if err := c.ReadOnlyKnown(t.Context()); !errors.Is(err, ErrRetry) {
 		t.Fatal("without a folder for temporary files:", err)
 	}
 	c.temp.parents = good

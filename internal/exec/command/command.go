@@ -16,7 +16,7 @@
 //     (attempt.go): in the background, read-only first; the list waits at most 5 s for
 //     that part. A server that is only asked for its tools reads the stored result of
 //     an earlier trial under the same circumstances (ReadOnlyKnown). If it fails for
-//     the moment, BashReadOnly is absent (tools.ErrLater) and listChanged is announced;
+//     the moment, BashReadOnly is absent (tools.ErrRetry) and listChanged is announced;
 //     the next command repeats the trial, and if it passes the tool joins the list of
 //     all connections at once (Registry.Refresh).
 //   - Where a command ended is written by a trap of its shell into a file in its
@@ -160,8 +160,8 @@ func New(c Config) (*Commands, error) {
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
 		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
-		journal: filepath.Join(c.State, "guarded"),
-		away:    cs.taken, takenTo: cs.takenTo(), tracked: cs.tracked,
+		journal:        filepath.Join(c.State, "guarded"),
+		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
 	}
 	for _, root := range c.Roots {
@@ -170,12 +170,12 @@ func New(c Config) (*Commands, error) {
 	return cs, nil
 }
 
-func (c *Commands) takenTo() string { return filepath.Join(c.config.State, "guarded", "taken") }
+func (c *Commands) quarantinePath() string { return filepath.Join(c.config.State, "guarded", "taken") }
 
-// taken returns the folder for quarantined files, where the user can find them. It
+// makeQuarantine returns the folder for quarantined files, where the user can find them. It
 // makes the folder if it is absent.
-func (c *Commands) taken() (string, error) {
-	folder := c.takenTo()
+func (c *Commands) makeQuarantine() (string, error) {
+	folder := c.quarantinePath()
 	for _, dir := range []string{c.config.State, filepath.Dir(folder), folder} {
 		if err := state.EnsurePrivate(dir); err != nil {
 			return "", err
@@ -250,7 +250,7 @@ func (c *Commands) Close() error {
 		}
 		c.guard.close()
 		c.trying.Lock()
-		if r := c.report; r != nil && !exists(c.knownFile()) {
+		if r := c.report; r != nil && !exists(c.trialFile()) {
 			c.remember(r.ReadOnly) // the state folder was made in the meantime
 		}
 		c.trying.Unlock()

@@ -121,13 +121,13 @@ func TestKnownDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var k known
+	var k storedTrial
 	if err := json.Unmarshal(good, &k); err != nil || k.Key == "" {
 		t.Fatalf("%s: %v", good, err)
 	}
 	for name, text := range map[string]string{
 		"empty": "", "cut": string(good[:len(good)-2]), "no JSON": "x", "null": "null", "other": `["a"]`, "two": string(good) + string(good),
-		"long": string(good) + strings.Repeat(" ", maxKnown), "key": `{"Key":"x","Broken":["write"]}`, "no key": `{"Broken":["write"]}`,
+		"long": string(good) + strings.Repeat(" ", maxStoredTrial), "key": `{"Key":"x","Broken":["write"]}`, "no key": `{"Broken":["write"]}`,
 		"wrong type": `{"Key":"` + k.Key + `","Broken":3}`,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -167,7 +167,7 @@ func TestKnownAnswers(t *testing.T) {
 	c := another(nil)
 	say := func(promises ...string) {
 		t.Helper()
-		if err := writeKnown(file, known{c.circumstances(), promises}); err != nil {
+		if err := writeTrial(file, storedTrial{c.circumstances(), promises}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestKnownAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if k, err := readKnown(file); err != nil || k.Key != another(nil).circumstances() {
+	if k, err := readTrial(file); err != nil || k.Key != another(nil).circumstances() {
 		t.Errorf("%+v, %v", k, err)
 	}
 	if left := entries(t, filepath.Dir(file)); len(left) != 1 {
@@ -283,7 +283,7 @@ func TestKnownNoState(t *testing.T) {
 	c, _ = untriedCommands(t, nil)
 	c.Begin(true)
 	want := c.Report(t.Context()).ReadOnly.Err == nil
-	if _, err := readKnown(c.knownFile()); (err == nil) != want {
+	if _, err := readTrial(c.trialFile()); (err == nil) != want {
 		t.Errorf("the trial was not stored: %v", err)
 	}
 }

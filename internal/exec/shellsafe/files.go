@@ -88,7 +88,7 @@ func (w *walker) touched(args []arg, c context) {
 		if t.reads == "all" || t.reads == "but last" && (!last || i == 0) {
 			from := c.dirs.paths(&o.list[i], false)
 			for j := range from {
-				from[j].Guess = has(guessed, name) && i > 0
+				from[j].Uncertain = has(guessed, name) && i > 0
 			}
 			w.read(from)
 		}
