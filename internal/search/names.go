@@ -140,7 +140,7 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 					}
 					if folder != nil {
 						s, err := folder.Stat(hits[i].name)
-						hits[i].mtime, hits[i].there = s.Mtime, err == nil || !walk.Gone(err)
+						hits[i].mtime, hits[i].there = s.Mtime, err == nil || !walk.HasVanished(err)
 					}
 				}
 				if to >= len(hits) {

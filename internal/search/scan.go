@@ -269,7 +269,7 @@ func (w *worker) search(ctx context.Context, j job) *found {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		w.g.note(late)
-	case err != nil && walk.Gone(err):
+	case err != nil && walk.HasVanished(err):
 	case err != nil && f == nil:
 		f = &found{path: join(w.path, name), failed: true, skipped: true}
 	case err != nil:

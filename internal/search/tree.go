@@ -89,7 +89,7 @@ func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	t.list = walk.New(func() (*os.File, error) {
 		f, err := open()
 		if err == nil {
-			ok, dev := walk.Tells(f)
+			ok, dev := walk.HasReliableStamps(f)
 			t.device.Store(dev)
 			t.plain.Store(!ok)
 		}

@@ -105,7 +105,7 @@ func (r *row) stat(name string, s *Stamp) {
 	}
 	copy(r.path[r.prefix:], name) // a listed name contains no NUL
 	r.path[n] = 0
-	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.untold); {
+	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.unnotified); {
 	case e == unix.EINTR:
 		r.folder.regular(r.dir, name, s)
 	case e == 0 && r.st.Mode&unix.S_IFMT == unix.S_IFREG:

@@ -27,7 +27,7 @@ func TestRow(t *testing.T) {
 	var r row
 	for _, rel := range dirs {
 		for _, untold := range []bool{false, true} {
-			r.begin(top.quiet(untold), rel)
+			r.begin(top.withoutNotify(untold), rel)
 			for _, name := range append(names, "folder", "none", "a") {
 				want, k, err := top.stat(rel, name)
 				if err != nil || k != kindFile {

@@ -42,7 +42,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 		return nil, nil, err
 	}
 	defer top.Close()
-	if !stampsTell || t.listing == nil || t.dirty || vouched {
+	if !stampsReliable || t.listing == nil || t.dirty || vouched {
 		l, err := t.refresh(ctx, top.top, vouched && t.sameTop(top.top), nil)
 		if err != nil {
 			return nil, nil, err
@@ -51,7 +51,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 		return l, stamps, err
 	}
 	old := t.listing
-	s := &sweep{ctx: ctx, first: old.First, stamps: room(buf, old.Files), done: make([]bool, len(old.Dirs))}
+	s := &sweep{ctx: ctx, first: old.First, stamps: resize(buf, old.Files), done: make([]bool, len(old.Dirs))}
 	if of == old {
 		s.looker = looker
 	}
@@ -66,8 +66,8 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 	return l, s.stamps, ctx.Err()
 }
 
-// room returns n stamps of any value, in buf if that is large enough.
-func room(buf []Stamp, n int) []Stamp {
+// resize returns n stamps of any value, in buf if that is large enough.
+func resize(buf []Stamp, n int) []Stamp {
 	if cap(buf) < n {
 		return make([]Stamp, n)
 	}
@@ -86,7 +86,7 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 		want = loc.looker.Want(int(n.index))
 	}
 	loc.pace.turn(func(quiet bool) (calls int) {
-		loc.quiet = quiet && !n.mixed
+		loc.unnotified = quiet && !n.mixed
 		if same = n.same(loc); !same {
 			return 1
 		}
