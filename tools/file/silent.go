@@ -20,7 +20,7 @@ func NotResponding(err error, path string) error {
 			Fact: "the file system of " + plain.Line(path) + " does not answer",
 			Next: "Search another folder, or try again later; if that fails too, ask the user to check the file system.",
 		}
-	case errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, bounded.ErrTooMany):
 		return &tools.Fault{
 			Fact: "too many earlier calls still wait for a file system that does not answer",
 			Next: "Try again later; if that fails too, ask the user to check the file system.",

@@ -265,7 +265,7 @@ func timeoutFault() error {
 
 func folderError(env *tools.Env, name string, err error) error {
 	switch {
-	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrTooMany):
 		return err
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime

@@ -253,7 +253,7 @@ func missing(env *tools.Env, path string) error {
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
 	switch {
-	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
+	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrTooMany):
 		return err
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime

@@ -108,7 +108,7 @@ func timeoutFault(err error) error {
 			Fact: fmt.Sprintf("the read took longer than %d seconds", int(deadline.Seconds())),
 			Next: "Ask for less of the file, or try again later.",
 		}
-	case errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, bounded.ErrTooMany):
 		return &tools.Fault{
 			Fact: "too many earlier reads still wait for a file system that does not answer",
 			Next: "Try again later; if that fails too, ask the user to check the file system.",

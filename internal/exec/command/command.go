@@ -147,7 +147,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs := &Commands{
 		config: c, program: program, shell: c.Shell,
-		runner: process.NewRunner(process.Config{Spares: 1, MostSpares: 4, Log: c.Log}),
+		runner: process.NewRunner(process.Config{Spares: 1, MaxSpares: 4, Log: c.Log}),
 		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}
@@ -285,7 +285,7 @@ func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
-		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
+		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
 	p.Read = append(p.Read, c.config.AllowRead...)
 	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {
