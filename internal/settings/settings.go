@@ -44,8 +44,8 @@ type Settings struct {
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
-	loose        []Loose  // the entries that Tightened leaves out
-	warnings     []string // about keys
+	loosenings   []Loosening // the entries that Tightened leaves out
+	warnings     []string    // about keys
 	ruleWarnings []string
 	faults       []string // about keys; see Faults
 }

@@ -25,7 +25,7 @@ const (
 // notFound returns the error for a text that could not be replaced. Its next step is one
 // that the edit guard permits.
 func notFound(in Input, old file.Old, guard file.Guard, err error) error {
-	var miss *textfile.Miss
+	var miss *textfile.NoMatch
 	var several *textfile.Ambiguous
 	about := file.About(in.FilePath, err)
 	if guard == file.GuardOff || !errors.As(err, &miss) && !errors.As(err, &several) {
@@ -73,7 +73,7 @@ func failure(env *tools.Env, in Input, old file.Old, err error) error {
 func repeated(f fault.Fault, failed int, old file.Old, err error) error {
 	f.Fact += fmt.Sprintf("; the same edit has failed %d times before", failed)
 	f.Next = "Stop repeating it. " + f.Next
-	var miss *textfile.Miss
+	var miss *textfile.NoMatch
 	var several *textfile.Ambiguous
 	switch {
 	case errors.As(err, &several):

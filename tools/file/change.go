@@ -89,7 +89,7 @@ func (o Options) Change(ctx context.Context, env *tools.Env, path string, make f
 	if err != nil {
 		canonical = path // Update returns the error
 	}
-	release, err := o.Locks.Take(ctx, canonical)
+	release, err := o.Locks.Lock(ctx, canonical)
 	if err != nil {
 		return Changed{}, lockError(ctx, path, err)
 	}

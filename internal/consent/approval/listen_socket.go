@@ -28,7 +28,7 @@ func dial(ctx context.Context, socket string) (conn, error) {
 // private reports whether a folder belongs to this user and is closed to other
 // users.
 func private(info fs.FileInfo) bool {
-	return info.IsDir() && state.Ours(info) && info.Mode().Perm()&0o077 == 0
+	return info.IsDir() && state.OwnedByUser(info) && info.Mode().Perm()&0o077 == 0
 }
 
 // present reports whether other processes can still find the socket.

@@ -30,7 +30,7 @@ func (s *Store) nextNumber() (n int, err error) {
 	path := filepath.Join(s.folder, counterName)
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	release, err := s.locks.Take(ctx, path)
+	release, err := s.locks.Lock(ctx, path)
 	if err != nil {
 		return 0, fmt.Errorf("drawing a number: %w", err)
 	}

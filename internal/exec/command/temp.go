@@ -169,7 +169,7 @@ func sweepTemp(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range left {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !state.Ours(info) || time.Since(info.ModTime()) < sweepAge || !isServerTemp(dir) {
+		if err != nil || !info.IsDir() || !state.OwnedByUser(info) || time.Since(info.ModTime()) < sweepAge || !isServerTemp(dir) {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {
