@@ -252,7 +252,7 @@ func (r *listing) named(s *search.Searcher) {
 	f.Close()
 	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
 	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
-		r.found.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(full)))
+		r.found.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(full)))
 	}
 }
 
@@ -285,7 +285,7 @@ func folderError(env *tools.Env, name string, err error) error {
 // output formats the files found and the notes.
 func (r *listing) output() Output {
 	found, where := r.found, plain.Line(r.in.Path)
-	out := Output{Files: []string{}, Total: len(found.Files), Left: found.Left}
+	out := Output{Files: []string{}, Total: len(found.Files), Left: found.IgnoredCount}
 	prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
@@ -297,7 +297,7 @@ func (r *listing) output() Output {
 		b.WriteString(name + "\n")
 	}
 	switch {
-	case out.Total == 0 && !r.any && found.Left == 0:
+	case out.Total == 0 && !r.any && found.IgnoredCount == 0:
 		fmt.Fprintf(&b, "[there are no files in %s]\n", where)
 	case out.Total == 0:
 		fmt.Fprintf(&b, "[no file in %s matches %s]\n", where, plain.Line(r.in.Pattern))
@@ -328,8 +328,8 @@ func (r *listing) output() Output {
 func ignoredNotes(found *search.Found) (text string) {
 	if found.Ignored != "" {
 		text = fmt.Sprintf("[%s is left out by a .gitignore or .ignore file; it was looked at because it was named]\n", plain.Line(found.Ignored))
-	} else if found.Left > 0 {
-		text = fmt.Sprintf("[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.Left)
+	} else if found.IgnoredCount > 0 {
+		text = fmt.Sprintf("[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.IgnoredCount)
 	}
 	if found.Unreadable > 0 {
 		text += fmt.Sprintf("[folders that could not be read: %d]\n", found.Unreadable)

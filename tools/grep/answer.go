@@ -160,9 +160,9 @@ func (r *searching) noMatchReason() string {
 		return "no match in " + where
 	case r.c.chosen > 0:
 		return noMatch(r.c.chosen, a.Unreadable-a.Closed)
-	case !r.c.any && a.Left > 0:
+	case !r.c.any && a.IgnoredCount > 0:
 		return fmt.Sprintf("no file was searched: what is in %s is left out by .gitignore or .ignore files (%s); to search some of it, name that as path",
-			where, counted(a.Left, "entry", "entries"))
+			where, counted(a.IgnoredCount, "entry", "entries"))
 	case !r.c.any:
 		return "no file was searched: there is none in " + where
 	}
@@ -174,8 +174,8 @@ func (r *searching) noMatchReason() string {
 		by = append(by, "is of type "+plain.Line(r.in.Type))
 	}
 	s := fmt.Sprintf("no file was searched: none in %s %s", where, strings.Join(by, " and "))
-	if a.Left > 0 {
-		s += "; not looked at, since .gitignore or .ignore files leave them out: " + counted(a.Left, "entry", "entries")
+	if a.IgnoredCount > 0 {
+		s += "; not looked at, since .gitignore or .ignore files leave them out: " + counted(a.IgnoredCount, "entry", "entries")
 	}
 	return s
 }

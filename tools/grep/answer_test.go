@@ -96,9 +96,9 @@ func TestNothing(t *testing.T) {
 		{Input{}, search.Answer{}, chooser{}, "no file was searched: there is none in /w"},
 		// Files that may not be shown are treated as absent.
 		{Input{}, search.Answer{Listed: 2, Picked: 2}, chooser{}, "no file was searched: there is none in /w"},
-		{Input{}, search.Answer{Left: 1}, chooser{}, "no file was searched: what is in /w is left out by .gitignore or .ignore files (1 entry); to search some of it, name that as path"},
+		{Input{}, search.Answer{IgnoredCount: 1}, chooser{}, "no file was searched: what is in /w is left out by .gitignore or .ignore files (1 entry); to search some of it, name that as path"},
 		{Input{Glob: "*.x"}, search.Answer{}, chooser{any: true}, "no file was searched: none in /w matches glob *.x"},
-		{Input{Glob: "*.x", Type: "go"}, search.Answer{Left: 2}, chooser{any: true},
+		{Input{Glob: "*.x", Type: "go"}, search.Answer{IgnoredCount: 2}, chooser{any: true},
 			"no file was searched: none in /w matches glob *.x and is of type go; not looked at, since .gitignore or .ignore files leave them out: 2 entries"},
 	} {
 		tc.in.Path = "/w"

@@ -230,7 +230,7 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 		return file.ReadError(plain.Line(r.in.Path), err)
 	}
 	if dir, failed := r.env.Files.Folder(filepath.Dir(r.in.Path)); err == nil && failed == nil {
-		r.answer.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
+		r.answer.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
 	}
 	return err
 }

@@ -49,7 +49,7 @@ type locator struct {
 	unnotified bool // the scheduler is not notified of looking at files: see Pace
 	pace       Pace
 	row        row
-	looker     Looker // nil: not made
+	chooser    StatChooser // nil: not made
 	post       *Post
 }
 

@@ -74,11 +74,11 @@ type someFiles struct {
 	seen map[int][]Stamp // by folder
 }
 
-func (s *someFiles) Want(i int) []bool {
+func (s *someFiles) Choose(i int) []bool {
 	return s.want[s.of.First[i]:][:len(s.of.Dirs[i].Files)]
 }
 
-func (s *someFiles) Seen(i int, stamps []Stamp) {
+func (s *someFiles) Receive(i int, stamps []Stamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[i] = append(s.seen[i], stamps...)
@@ -102,7 +102,7 @@ func TestRefreshStatSome(t *testing.T) {
 		want[i] = i%7 == 0 && i > 20
 	}
 	some := &someFiles{of: old, want: want, seen: map[int][]Stamp{}}
-	looker := func() Looker { return some }
+	looker := func() StatChooser { return some }
 	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, looker)
 	if err != nil {
 		t.Fatal(err)
