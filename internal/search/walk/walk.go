@@ -21,7 +21,7 @@
 // The stamps are sufficient on Linux. On other systems every folder is read each time.
 //
 // With Options.Watch and after [Tree.StartWatching] a watcher may vouch for the tree:
-// then only what it reports is looked at. See vouch.go for the reasons why that is
+// then only what it reports is looked at. See watching.go for the reasons why that is
 // sound.
 package walk
 
