@@ -78,7 +78,7 @@ func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifie
 	}
 	switch {
 	case stage.Command == nil && stage.URL == "":
-		return nil, fmt.Errorf("line %d: %s: it names nobody to ask; add command or url", n.line, path)
+		return nil, fmt.Errorf("line %d: %s: it has neither command nor url; add one of them", n.line, path)
 	case stage.Command != nil && stage.URL != "":
 		return nil, fmt.Errorf("line %d: %s: it has both command and url; take one out", n.line, path)
 	}

@@ -66,7 +66,7 @@ func (r *Runner) read(event Event, h Hook, stdout *capture) (output, string) {
 		return output{}, "printed JSON that cannot be used: " + err.Error()
 	}
 	for _, key := range out.ignored {
-		r.log.Warn("a hook said something that has no effect here", "hook", short(h.Command), "event", string(event), "key", plain.Line(key))
+		r.log.Warn("a hook returned a key that has no effect here", "hook", short(h.Command), "event", string(event), "key", plain.Line(key))
 	}
 	if out.message != "" {
 		r.log.Info("a hook has a message", "hook", short(h.Command), "event", string(event), "message", plain.Line(out.message))

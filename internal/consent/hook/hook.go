@@ -188,7 +188,7 @@ func (r *Runner) Run(ctx context.Context, event Event, hooks []Hook, in Input) V
 	var wg sync.WaitGroup
 	for i, h := range hooks {
 		if err != nil {
-			answers[i] = answer{hook: h, failure: "cannot be told of the call: " + err.Error()}
+			answers[i] = answer{hook: h, failure: "cannot get the call: " + err.Error()}
 			continue
 		}
 		wg.Go(func() { answers[i] = r.ask(ctx, event, h, in.Dir, line) })

@@ -51,7 +51,7 @@ func (r *combiner) first(have *json.RawMessage, said json.RawMessage, h Hook, ke
 	case *have == nil:
 		*have = said
 	default:
-		r.log.Warn("a hook said something that has no effect, because another one said so first", "hook", short(h.Command), "event", string(r.event), "key", key)
+		r.log.Warn("a hook returned a key that has no effect, because another hook returned it first", "hook", short(h.Command), "event", string(r.event), "key", key)
 	}
 }
 
