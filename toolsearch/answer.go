@@ -91,12 +91,12 @@ func (h *Hit) text() string {
 	if h.Server == "" {
 		fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Description)
 	} else {
-		fmt.Fprintf(&b, "%s, of the server %s, which says: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
+		fmt.Fprintf(&b, "%s, of the server %s, described as: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
 	}
 	if h.InputSchema != "" {
 		b.WriteString("Input schema: " + h.InputSchema + "\n")
 	} else {
-		b.WriteString("[its input schema is too long to be shown here; call it, and what is wrong with the arguments is said]\n")
+		b.WriteString("[its input schema is too long to show here; call it, and the error explains what is wrong with the arguments]\n")
 	}
 	if h.Notice != "" {
 		b.WriteString("[" + h.Notice + "]\n")

@@ -38,7 +38,7 @@ func NotRead(path string) error {
 func StaleFault(path string, old Old) error {
 	fact := plain.Line(path) + " has changed since it was read; nothing was written"
 	if old.Data == nil {
-		fact = plain.Line(path) + " may have changed since it was read, which cannot be told of so large a file; nothing was written"
+		fact = plain.Line(path) + " is too large to check whether it has changed since it was read; nothing was written"
 	}
 	next := "Read it again, then send the call again if it is still right."
 	if what := old.ChangesSinceRead(); what != "" {

@@ -109,7 +109,7 @@ func ask(source Source, tool, server string) *policy.Decision {
 	}
 	if source.AskAlways() {
 		return &policy.Decision{
-			Behavior: policy.Ask, Reason: fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server)),
+			Behavior: policy.Ask, Reason: fmt.Sprintf("no setting allows the resources of the server %s", plain.Line(server)),
 			Next: "ask the user to add an allow rule such as " + tool + "(" + plain.Line(server) + ")",
 		}
 	}

@@ -146,7 +146,7 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 			}
 			where = where.cd(args[i].val)
 			if !where.within(w.o) {
-				return args, true, "git: -C leads out of the roots or nobody knows where"
+				return args, true, "git: -C leads out of the roots or to an unknown folder"
 			}
 			w.read(c.dirs.paths(&args[i], true))
 		default:
@@ -175,7 +175,7 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 	}
 	w.read(where.paths(&dot, true))
 	if where.unknown {
-		return args, true, "git: nobody knows in which folder it runs"
+		return args, true, "git: the folder it runs in is unknown"
 	}
 	for _, d := range where.list {
 		if !slices.Contains(w.gitDirs, d) {

@@ -223,7 +223,7 @@ func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 		return args, false, "cd: where it leads is not literal"
 	}
 	if !target.within(w.o) {
-		return args, false, "cd: it leads out of the roots or nobody knows where"
+		return args, false, "cd: it leads out of the roots or to an unknown folder"
 	}
 	if len(to) == 0 {
 		to = []arg{literal(target.list[0])}

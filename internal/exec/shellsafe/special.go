@@ -200,7 +200,7 @@ func sleepBound(_ *walker, p *parsed, _ context) string {
 	}
 	s := strings.TrimSuffix(p.ops[0].val, "s")
 	if n, err := strconv.ParseFloat(s, 64); err != nil || !(n >= 0 && n <= 600) || strings.ContainsAny(s, "xXpPnN_iI") {
-		return "it waits longer than ten minutes or nobody knows how long"
+		return "it waits longer than ten minutes or for an unknown time"
 	}
 	return ""
 }

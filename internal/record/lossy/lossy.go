@@ -68,7 +68,7 @@ func (w *Writer) pass(idle chan struct{}) {
 // report returns a log line on the number of dropped lines.
 func report(n int) []byte {
 	var b bytes.Buffer
-	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log were dropped, since nobody was reading it", "count", n)
+	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log were dropped, because its reader was too slow", "count", n)
 	return b.Bytes()
 }
 

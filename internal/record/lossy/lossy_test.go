@@ -53,7 +53,7 @@ func TestWriter(t *testing.T) {
 		got := out.text.String()
 		head := "first\n" + strings.Repeat(line, maxBuffered/len(line)-1)
 		rest, ok := strings.CutPrefix(got, head)
-		if !ok || !strings.Contains(rest, fmt.Sprintf("level=WARN msg=\"lines of this log were dropped, since nobody was reading it\" count=%d\nlast\n", 2)) {
+		if !ok || !strings.Contains(rest, fmt.Sprintf("level=WARN msg=\"lines of this log were dropped, because its reader was too slow\" count=%d\nlast\n", 2)) {
 			t.Errorf("%d bytes, then %q", len(got), rest)
 		}
 	})
