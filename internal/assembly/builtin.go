@@ -98,7 +98,7 @@ func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Option
 		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
 	if !p.options.Untried {
-		o.ReadOnly = func() error { return commands.ReadOnlyKnown(ctx) }
+		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }
 	}
 	return o
 }

@@ -55,7 +55,7 @@ func (c *Commands) attempted() (*Report, *attempt) {
 // if there is no state folder yet.
 func (c *Commands) Begin(store bool) {
 	c.store.Store(store)
-	if _, ok := c.storedReadOnly(); !ok {
+	if _, ok := c.storedPromises(); !ok {
 		c.attempted()
 	}
 }

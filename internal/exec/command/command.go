@@ -15,7 +15,7 @@
 //   - The trial runs before the first command and where the list of tools depends on it
 //     (attempt.go): in the background, read-only first; the list waits at most 5 s for
 //     that part. A server that is only asked for its tools reads the stored result of
-//     an earlier trial under the same circumstances (ReadOnlyKnown). If it fails for
+//     an earlier trial under the same circumstances (StoredReadOnly). If it fails for
 //     the moment, BashReadOnly is absent (tools.ErrRetry) and listChanged is announced;
 //     the next command repeats the trial, and if it passes the tool joins the list of
 //     all connections at once (Registry.Refresh).

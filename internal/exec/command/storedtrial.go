@@ -25,7 +25,7 @@ type storedTrial struct {
 // maxStoredTrial is the limit of the file, in bytes.
 const maxStoredTrial = 64 << 10
 
-// ReadOnlyKnown is ReadOnly, but uses the stored trial of a server with the same state
+// StoredReadOnly is ReadOnly, but uses the stored trial of a server with the same state
 // folder if it was made under the same circumstances. That saves a server that only
 // lists its tools from starting processes. It never decides how a command runs: Start
 // makes its own trial. Without a stored trial it waits for a new one, for startTime at
@@ -33,11 +33,11 @@ const maxStoredTrial = 64 << 10
 //
 // The trial is stored if the state folder exists or Begin asks for it: a server makes the
 // folder, a command such as doctor leaves no files.
-func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
+func (c *Commands) StoredReadOnly(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
 	}
-	if broken, ok := c.storedReadOnly(); ok {
+	if broken, ok := c.storedPromises(); ok {
 		return c.readOnlyLacks(broken)
 	}
 	r, a := c.attempted()
@@ -74,9 +74,9 @@ func (c *Commands) OnTried(f func()) {
 
 func (c *Commands) trialFile() string { return filepath.Join(c.config.State, "containment.json") }
 
-// storedReadOnly returns the promises that did not hold in a stored trial. ok is false
+// storedPromises returns the promises that did not hold in a stored trial. ok is false
 // if there is none for the present circumstances.
-func (c *Commands) storedReadOnly() (broken []string, ok bool) {
+func (c *Commands) storedPromises() (broken []string, ok bool) {
 	k, err := readTrial(c.trialFile())
 	return k.Broken, err == nil && k.Key == c.circumstances()
 }
