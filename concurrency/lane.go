@@ -20,7 +20,7 @@ type Lane struct {
 	running int       // number of active calls that hold a slot
 	calls   int       // calls that have arrived and not left
 	batch   int       // safe calls settled since the last unsafe one
-	queued  bool      // whether the lane is in Scheduler.want
+	queued  bool      // whether the lane is in Scheduler.readyLanes
 }
 
 // NewLane opens a lane. Its calls may change only files below roots, which are

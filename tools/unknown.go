@@ -17,7 +17,7 @@ type UnknownTool struct {
 	Offered      []string // all offered tools, if Nearest is empty
 	Server       string   // the upstream server that may have the tool once it is connected; "" if there is none
 	ServerReason string   // why the server in the name offers no tools; "" if there is no such server
-	Query        string   // query that may find it with ToolSearch; "": ToolSearch is not offered, or Instead names a tool
+	Query        string   // query that may find it with ToolSearch; "": ToolSearch is not offered, or Advice names a tool
 	Reason       string   // why the tool is absent; "" if there is no such tool
 	Absent       *Tool    // the absent tool, which must not be run; nil if there is no such tool
 }

@@ -9,14 +9,14 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// prefilter is a prefilter that uses records before their files are looked at. Files that
+// prefilter excludes files by their records, before the files are looked at. Files that
 // can match are opened anyway, and looked at when they are read, so each file is looked
-// at only once. A looker for each worker makes the guess folder by folder while it
-// looks at the other files: the data it needs is already loaded then.
+// at only once. Each worker has a prefilterWorker, which excludes files folder by folder
+// while it looks at the others: the data it needs is already loaded then.
 type prefilter struct {
 	t       *Tree
 	q       *Query
-	listing *walk.Listing // what the guess is made for; nil if there is none
+	listing *walk.Listing // what the prefilter is made for; nil if there is none
 	picked  []bool        // see choose
 
 	// look marks the files to be looked at before any is read: those that cannot match
@@ -63,7 +63,7 @@ func (g *prefilter) asks() (*index.Filter, uint64) {
 	return g.filter, g.version
 }
 
-// newWorker returns a new looker. Lookers are called while the walk is locked.
+// newWorker returns a new prefilterWorker. It is called while the walk is locked.
 func (g *prefilter) newWorker(ctx context.Context) walk.StatChooser {
 	g.t.mu.RLock()
 	defer g.t.mu.RUnlock()
@@ -83,11 +83,11 @@ func (g *prefilter) files() (n int) {
 	return n
 }
 
-// prefilterWorker makes the guess for some of the folders. It is for one goroutine.
+// prefilterWorker makes the prefilter for some of the folders. It is for one goroutine.
 type prefilterWorker struct {
 	*prefilter
 	ctx     context.Context
-	version uint64 // of the tree when the looker was made; with another one it knows nothing
+	version uint64 // of the tree when the worker was made; it is of no use with another one
 	device  uint64
 	filter  *index.Filter
 	ranges  []index.Range

@@ -220,7 +220,7 @@ func TestGuessLeft(t *testing.T) {
 		if err := g.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		looker := func() walk.StatChooser {
+		newChooser := func() walk.StatChooser {
 			l := g.newWorker(t.Context())
 			if tc.anew {
 				tree.version++
@@ -230,7 +230,7 @@ func TestGuessLeft(t *testing.T) {
 			}
 			return l
 		}
-		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, looker); err != nil {
+		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, newChooser); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(g.left, tc.left) {

@@ -186,7 +186,7 @@ type Store struct {
 	items        []*item // in order of arrival
 	declined     []*declined
 	outcomes     map[int]string // outcome of each number without an item
-	outcomeOrder []int          // the keys of fates, oldest first
+	outcomeOrder []int          // the keys of outcomes, oldest first
 }
 
 // New returns a Store. It accesses no file.

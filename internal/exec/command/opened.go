@@ -29,14 +29,14 @@ type FileRequest struct {
 	Remove    bool // the path itself may be removed or moved, even if it is a folder
 }
 
-// Grant is the access that a command gets for a Want: to a file, or to a folder and
+// Grant is the access that a command gets for a FileRequest: to a file, or to a folder and
 // everything below it.
 type Grant struct {
 	Path      string
 	Change    bool
 	Create    bool // the file is absent and is made before the command starts
 	List      bool // the command may only list the names below the folder
-	Uncertain bool // as in Want
+	Uncertain bool // as in FileRequest
 }
 
 // GrantError is the error of Grants for a file that the sandbox cannot grant.

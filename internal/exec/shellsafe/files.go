@@ -152,9 +152,9 @@ func (w *walker) below(dir *arg, sources []arg, c context) {
 // split holds the words of a command without its flags.
 type split struct {
 	list  []arg
-	into  []arg // values of toucher.into
+	into  []arg // values of fileCommand.into
 	first int   // number of elements of list that are not paths
-	only  bool  // whether toucher.only is present
+	only  bool  // whether fileCommand.only is present
 }
 
 // split parses the words as GNU programs do: short flags may be clustered, long

@@ -12,7 +12,7 @@ import (
 // that allow do not.
 type Form struct {
 	Text        string
-	KnownPrefix string // as Command.Sure
+	KnownPrefix string // as Command.KnownPrefix
 }
 
 const (

@@ -28,7 +28,7 @@ type node struct {
 	judge   bool        // the rules above changed: all entries must be judged again
 	below   bool        // something below is changed or to be judged
 	missing bool        // did not exist when visited
-	recheck atomic.Bool // its stamps may not show later changes: too young when read, or untold
+	recheck atomic.Bool // its stamps may not show later changes: too young when read, or unreliable
 	retry   atomic.Bool // must be read again next time in any case
 
 	watched *watcher // has a watch on the folder

@@ -15,7 +15,7 @@ type sweep struct {
 }
 
 // StatChooser chooses which files of the folders of a [Listing] are looked at, and receives
-// their stamps at once. Folders are given by their index. A Looker is for one
+// their stamps at once. Folders are given by their index. A StatChooser is for one
 // goroutine. It must not call the Tree, which waits for it.
 type StatChooser interface {
 	// Choose returns which files of a folder are looked at; nil means all.
@@ -28,10 +28,10 @@ type StatChooser interface {
 // RefreshStat is [Tree.Refresh] followed by Stat of its result. It uses buf if that is
 // large enough. It is faster: an unchanged folder is opened once, or not at all.
 //
-// Each worker calls looker once, when it begins, for a Looker of the folders of the
-// listing of. If of is not the last listing any more, or looker is nil, all files are
-// looked at. So are all files of a changed folder.
-func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker func() StatChooser) (*Listing, []Stamp, error) {
+// Each worker calls newChooser once, when it begins, for a StatChooser of the folders of
+// the listing of. If of is not the last listing any more, or newChooser is nil, all files
+// are looked at. So are all files of a changed folder.
+func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, newChooser func() StatChooser) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +53,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 	old := t.listing
 	s := &sweep{ctx: ctx, first: old.First, stamps: resize(buf, old.Files), done: make([]bool, len(old.Dirs))}
 	if of == old {
-		s.newChooser = looker
+		s.newChooser = newChooser
 	}
 	l, err := t.refresh(ctx, top.top, false, s)
 	if err != nil {
