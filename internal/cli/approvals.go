@@ -22,7 +22,7 @@ import (
 // to the user. Package approval guards against commands that unset the variable.
 func approvalsFolder(host *Host) (string, error) {
 	if host.Getenv(command.Marker) != "" {
-		return "", fmt.Errorf("%s is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own", command.Marker)
+		return "", fmt.Errorf("this runs as a command of a tool (%s is set); only the user can approve calls, in a terminal of their own", command.Marker)
 	}
 	dir, err := state.Dir(host.Getenv, host.Home)
 	if err != nil {
@@ -59,8 +59,8 @@ func approvalsCommand(host *Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "approvals [flags] [N]",
-		Short: "Show the calls that wait for a person, and what people decided",
-		Long: "Shows the calls that wait for a person in all servers of this user, what conversations were declined, and what is always allowed.\n" +
+		Short: "Show the calls that wait for the user, and earlier decisions",
+		Long: "Shows the calls that wait for the user in all their servers, the calls that the user declined, and those that are always allowed.\n" +
 			"The list has one line for each. With N it shows that approval alone: a change of a file as a diff of up to 40 lines, any other call with all of its input.\n\n" +
 			"With --json it prints one JSON object with: servers, approvals, declined, always, and problems in words.",
 		Example: "  mcp-toolset approvals 7\n  mcp-toolset approvals --lift 7",
@@ -109,7 +109,7 @@ func approveCommand(host *Host) *cobra.Command {
 	var always bool
 	cmd := &cobra.Command{
 		Use:   "approve N",
-		Short: "Let a call that waits for a person run once",
+		Short: "Let a call that waits for the user run once",
 		Long: "Lets the call of approval N run once, when it is sent again; `mcp-toolset approvals N` shows it.\n" +
 			"With --always exactly the command, path or input that is shown there is allowed in that workspace from now on, by that tool and in all servers.",
 		Example:           "  mcp-toolset approve 7",
@@ -139,7 +139,7 @@ func approveCommand(host *Host) *cobra.Command {
 func denyCommand(host *Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny N",
-		Short: "Decline a call that waits for a person",
+		Short: "Decline a call that waits for the user",
 		Long: "Declines the call of approval N, and the same command, path or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
 		Example:           "  mcp-toolset deny 7",

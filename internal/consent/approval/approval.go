@@ -54,18 +54,18 @@ const (
 	// maxHeld is the limit of all requests held, in bytes. A list of them is
 	// sent as a whole.
 	maxHeld = 16 << 20
-	// maxDeclined and maxFates limit the stored decisions. The oldest are
+	// maxDeclined and maxOutcomes limit the stored decisions. The oldest are
 	// dropped; what was declined is then asked about again.
 	maxDeclined = 1000
-	maxFates    = 1000
+	maxOutcomes = 1000
 )
 
 // Errors for calls that the user cannot approve, or cannot always allow.
 var (
-	errClosed = errors.New("the server is stopping")
-	errOnce   = errors.New("a rule asks each time, so that this cannot be allowed for always; approve it without --always")
-	errNoRoot = errors.New("the call is in no workspace, so that this cannot be allowed for always; approve it without --always")
-	errNoWhat = errors.New("nothing of the call can be allowed for always; approve it without --always")
+	errClosed    = errors.New("the server is stopping")
+	errOnce      = errors.New("a rule asks each time, so that this cannot be allowed for always; approve it without --always")
+	errNoRoot    = errors.New("the call is in no workspace, so that this cannot be allowed for always; approve it without --always")
+	errNoSubject = errors.New("nothing of the call can be allowed for always; approve it without --always")
 )
 
 // Subject is the part of a call that an "always" allows and a decline covers.
@@ -129,7 +129,7 @@ func (r *Request) always() error {
 	case r.Once:
 		return errOnce
 	case r.Subject.Value == "" || r.Subject.Kind == "" || !utf8.ValidString(r.Subject.Value+r.Root):
-		return errNoWhat // invalid UTF-8 would change in the file
+		return errNoSubject // invalid UTF-8 would change in the file
 	case r.Root == "":
 		return errNoRoot
 	}
@@ -178,22 +178,22 @@ type Store struct {
 	always alwaysFile
 	last   atomic.Int64 // last number drawn
 
-	opening sync.Mutex // held while the socket is opened or closed
-	door    *door      // nil before the first pending approval
-	closed  bool
+	opening  sync.Mutex // held while the socket is opened or closed
+	endpoint *endpoint  // nil before the first pending approval
+	closed   bool
 
-	mu       sync.Mutex
-	items    []*item // in order of arrival
-	declined []*declined
-	fates    map[int]string // outcome of each number without an item
-	faded    []int          // the keys of fates, oldest first
+	mu           sync.Mutex
+	items        []*item // in order of arrival
+	declined     []*declined
+	outcomes     map[int]string // outcome of each number without an item
+	outcomeOrder []int          // the keys of outcomes, oldest first
 }
 
 // New returns a Store. It accesses no file.
 func New(c Config) *Store {
 	folder := folderOf(c.Folder)
 	return &Store{
-		config: c, folder: folder, locks: locksOf(folder), fates: map[int]string{},
+		config: c, folder: folder, locks: locksOf(folder), outcomes: map[int]string{},
 		always: alwaysFile{path: filepath.Join(folder, alwaysName)},
 	}
 }
