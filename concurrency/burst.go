@@ -2,8 +2,8 @@ package concurrency
 
 import "context"
 
-// doom is a cancelled burst: the kinds of calls it concerns, and the cause.
-type doom struct {
+// burstCancel is a cancelled burst: the kinds of calls it concerns, and the cause.
+type burstCancel struct {
 	concerns func(kind string) bool
 	cause    error
 }
@@ -19,7 +19,7 @@ func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 	defer s.mu.Unlock()
 	for _, o := range t.lane.tickets {
 		if o != t && o.state != done {
-			o.doom = append(o.doom, doom{concerns, cause})
+			o.burstCancels = append(o.burstCancels, burstCancel{concerns, cause})
 			o.judge()
 		}
 	}
@@ -33,8 +33,8 @@ func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) bool {
 	defer t.lane.s.mu.Unlock()
 	t.ctx, t.cancel = ctx, cancel
 	t.judge()
-	first := t.state != done && !t.told
-	t.told = t.told || first
+	first := t.state != done && !t.reported
+	t.reported = t.reported || first
 	return first
 }
 
@@ -44,10 +44,10 @@ func (t *Ticket) judge() {
 	if t.cancel == nil {
 		return
 	}
-	for _, d := range t.doom {
+	for _, d := range t.burstCancels {
 		if d.concerns(t.kind) {
 			t.cancel(d.cause)
 		}
 	}
-	t.doom = nil
+	t.burstCancels = nil
 }

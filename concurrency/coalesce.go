@@ -63,7 +63,7 @@ func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Co
 	g.mu.Unlock()
 	go func() {
 		defer cancel()
-		defer g.land(key, fl)
+		defer g.endFlight(key, fl)
 		defer func() {
 			if v := recover(); v != nil {
 				fl.panicked = &Panic{v, debug.Stack()}
@@ -91,8 +91,8 @@ func (g *Group) Outside() (done func()) {
 	return sync.OnceFunc(func() { change(-1) })
 }
 
-// land ends a flight.
-func (g *Group) land(key string, fl *flight) {
+// endFlight ends a flight.
+func (g *Group) endFlight(key string, fl *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.flights[key] == fl {

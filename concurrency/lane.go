@@ -20,7 +20,7 @@ type Lane struct {
 	running int       // number of active calls that hold a slot
 	calls   int       // calls that have arrived and not left
 	batch   int       // safe calls settled since the last unsafe one
-	wanted  bool      // whether the lane is in Scheduler.want
+	queued  bool      // whether the lane is in Scheduler.readyLanes
 }
 
 // NewLane opens a lane. Its calls may change only files below roots, which are
@@ -46,7 +46,7 @@ const unapplied = 10
 func (l *Lane) Arrive() (*Ticket, error) {
 	t := &Ticket{lane: l, wake: make(chan struct{}, 1)}
 	if err := l.place(t); err != nil {
-		t.tell(StageFull)
+		t.notify(StageFull)
 		return nil, err
 	}
 	return t, nil
@@ -113,9 +113,9 @@ func (l *Lane) advance() {
 
 // enlist queues the lane for slots if it can use one.
 func (l *Lane) enlist() {
-	if !l.wanted && len(l.ready) > 0 && l.running < l.s.config.PerLane {
-		l.wanted = true
-		l.s.want = append(l.s.want, l)
+	if !l.queued && len(l.ready) > 0 && l.running < l.s.config.PerLane {
+		l.queued = true
+		l.s.readyLanes = append(l.s.readyLanes, l)
 	}
 }
 
@@ -123,8 +123,8 @@ func (l *Lane) enlist() {
 // waiting calls leaves the queue.
 func (l *Lane) prune() {
 	l.ready = slices.DeleteFunc(l.ready, func(t *Ticket) bool { return t.state != ready || t.cancelled() })
-	if l.wanted && len(l.ready) == 0 {
-		l.wanted, l.s.want = false, without(l.s.want, l)
+	if l.queued && len(l.ready) == 0 {
+		l.queued, l.s.readyLanes = false, without(l.s.readyLanes, l)
 	}
 }
 

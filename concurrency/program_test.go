@@ -330,11 +330,11 @@ func (st *stage) idle() {
 func (s *Scheduler) left(lanes []*Lane) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls != 0 || s.running != 0 || len(s.unsafe)+len(s.want)+len(s.lanes) != 0 {
+	if s.calls != 0 || s.running != 0 || len(s.unsafe)+len(s.readyLanes)+len(s.lanes) != 0 {
 		return fmt.Sprintf("%+v", s)
 	}
 	for _, l := range lanes {
-		if len(l.tickets)+len(l.ready)+l.next+l.active+l.running+l.calls+l.batch != 0 || l.turn != nil || l.wanted {
+		if len(l.tickets)+len(l.ready)+l.next+l.active+l.running+l.calls+l.batch != 0 || l.turn != nil || l.queued {
 			return fmt.Sprintf("%+v", l)
 		}
 	}

@@ -43,8 +43,8 @@ type Record struct {
 	Times
 }
 
-// tell reports to the observer that the call has reached a stage.
-func (t *Ticket) tell(stage Stage) {
+// notify reports to the observer that the call has reached a stage.
+func (t *Ticket) notify(stage Stage) {
 	s := t.lane.s
 	if s.config.Observe == nil {
 		return
@@ -59,7 +59,7 @@ func (t *Ticket) tell(stage Stage) {
 func (t *Ticket) record() Record {
 	return Record{
 		Lane: t.lane.name, LaneNumber: t.lane.number, Number: t.number, Kind: t.kind, Title: t.title,
-		Safe: t.safe, Ran: t.ran, Shared: t.shared, Cancelled: t.gaveUp, Times: t.times,
+		Safe: t.safe, Ran: t.ran, Shared: t.shared, Cancelled: t.wasCancelled, Times: t.times,
 	}
 }
 

@@ -93,7 +93,7 @@ func TestMemory(t *testing.T) {
 				}
 				r.s.mu.Lock()
 				defer r.s.mu.Unlock()
-				if n := len(l.tickets) + len(l.ready) + len(r.s.want); n > 2 {
+				if n := len(l.tickets) + len(l.ready) + len(r.s.readyLanes); n > 2 {
 					t.Errorf("%d things are kept of calls that have left", n)
 				}
 			})
@@ -178,14 +178,14 @@ func TestBurstLosesItsPlace(t *testing.T) {
 			ticket.CancelBurst(func(string) bool { return true }, errBurst)
 			r.s.mu.Lock()
 			defer r.s.mu.Unlock()
-			if diff := cmp.Diff([]string{"b"}, names(r.s.want)); diff != "" {
+			if diff := cmp.Diff([]string{"b"}, names(r.s.readyLanes)); diff != "" {
 				t.Errorf("lanes in line (-want +got):\n%s", diff)
 			}
 		})
 		r.goCall(t.Context(), a, true, pause)
 		r.goCall(t.Context(), b, true, pause)
 		r.s.mu.Lock()
-		if diff := cmp.Diff([]string{"a", "b"}, names(r.s.want)); diff != "" {
+		if diff := cmp.Diff([]string{"a", "b"}, names(r.s.readyLanes)); diff != "" {
 			t.Errorf("lanes in line before (-want +got):\n%s", diff)
 		}
 		r.s.mu.Unlock()

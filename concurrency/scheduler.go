@@ -50,7 +50,7 @@ type Scheduler struct {
 	moment     time.Time // see now
 	calls      int       // calls that have arrived and not left
 	running    int       // safe calls that hold a slot
-	want       []*Lane   // lanes with ready safe calls, in the order of service
+	readyLanes []*Lane   // lanes with ready safe calls, in the order of service
 	unsafe     []*Ticket // unsafe calls at the head of their lane or running, in order of reaching the head
 	generation uint64    // counts begins and ends of unsafe calls and of Outside
 	lanes      map[*Lane]struct{}
@@ -90,10 +90,10 @@ func (s *Scheduler) now() time.Time {
 
 // dispatch gives free slots to waiting lanes.
 func (s *Scheduler) dispatch() {
-	for s.running < s.config.Total && len(s.want) > 0 {
-		l := s.want[0]
-		s.want = s.want[1:]
-		l.wanted = false
+	for s.running < s.config.Total && len(s.readyLanes) > 0 {
+		l := s.readyLanes[0]
+		s.readyLanes = s.readyLanes[1:]
+		l.queued = false
 		for len(l.ready) > 0 && l.running < s.config.PerLane {
 			t := l.ready[0]
 			l.ready[0] = nil

@@ -175,7 +175,7 @@ func TestCancelAndLeave(t *testing.T) {
 					}
 				}
 			}
-			if s.running != 0 || len(s.unsafe) != 0 || len(s.want) != 0 {
+			if s.running != 0 || len(s.unsafe) != 0 || len(s.readyLanes) != 0 {
 				t.Errorf("seed %d: the scheduler is not idle at the end: %+v", seed, s)
 			}
 			for _, l := range lanes {

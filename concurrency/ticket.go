@@ -30,19 +30,19 @@ type Ticket struct {
 	wake   chan struct{} // gets one token when the state advances to deciding or running
 	effect func()
 
-	behind    *Ticket   // the call it waits for at the head; see unsafe.go
-	followers []*Ticket // the calls that wait for it
+	predecessor *Ticket   // the call it waits for at the head; see unsafe.go
+	followers   []*Ticket // the calls that wait for it
 
-	kind, title string
-	ctx         context.Context         // the context of Run; nil before Run
-	cancel      context.CancelCauseFunc // cancels ctx
-	doom        []doom                  // bursts cancelled before Run
-	begun       bool                    // whether deciding has begun
-	ran         bool
-	told        bool // whether the arrival was reported, or is being reported
-	shared      bool // whether it shared the result of another call
-	gaveUp      bool // whether it was cancelled before it left
-	times       Times
+	kind, title  string
+	ctx          context.Context         // the context of Run; nil before Run
+	cancel       context.CancelCauseFunc // cancels ctx
+	burstCancels []burstCancel           // bursts cancelled before Run
+	begun        bool                    // whether deciding has begun
+	ran          bool
+	reported     bool // whether the arrival was reported, or is being reported
+	shared       bool // whether it shared the result of another call
+	wasCancelled bool // whether it was cancelled before it left
+	times        Times
 }
 
 // ErrLeft is returned by Run for a ticket that has left its place or has run
@@ -74,14 +74,14 @@ func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe boo
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if t.arm(ctx, cancel) {
-		t.tell(StageArrived)
+		t.notify(StageArrived)
 	}
 	var effect func()
 	defer func() { t.leave(effect, false) }()
 	if err := t.await(ctx); err != nil {
 		return err
 	}
-	t.tell(StageTurn)
+	t.notify(StageTurn)
 	safe, err := decide(ctx)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe boo
 	if !t.settle(safe) {
 		return context.Cause(ctx)
 	}
-	t.tell(StageSettled)
+	t.notify(StageSettled)
 	if err := t.await(ctx); err != nil {
 		return err
 	}
-	t.tell(StageStarted)
+	t.notify(StageStarted)
 	effect = exec(ctx)
 	return nil
 }
@@ -232,10 +232,10 @@ func (t *Ticket) pass(to *Ticket) {
 func (t *Ticket) leave(effect func(), idle bool) {
 	told, left := t.vacate(effect, idle)
 	if left && !told {
-		t.tell(StageArrived)
+		t.notify(StageArrived)
 	}
 	if left {
-		t.tell(StageLeft)
+		t.notify(StageLeft)
 	}
 }
 
@@ -280,7 +280,7 @@ func (t *Ticket) vacate(effect func(), idle bool) (told, left bool) {
 	l.enlist()
 	l.advance()
 	s.dispatch()
-	return t.told, true
+	return t.reported, true
 }
 
 // count counts a call that leaves.
@@ -289,9 +289,9 @@ func (t *Ticket) count(was state) {
 	if t.ran {
 		stats.Ran++
 	}
-	t.gaveUp = t.ctx != nil && t.ctx.Err() != nil
+	t.wasCancelled = t.ctx != nil && t.ctx.Err() != nil
 	switch {
-	case !t.gaveUp:
+	case !t.wasCancelled:
 	case t.ran:
 		stats.Cancelled.Running++
 	case was == deciding && t.begun:

@@ -21,12 +21,12 @@ func (s *Scheduler) exclude(t *Ticket) {
 func (s *Scheduler) follow(t *Ticket, n int) {
 	for _, o := range slices.Backward(s.unsafe[:n]) {
 		if overlap(o.lane.roots, t.lane.roots) {
-			t.behind = o
+			t.predecessor = o
 			o.followers = append(o.followers, t)
 			return
 		}
 	}
-	t.behind = nil
+	t.predecessor = nil
 	if !t.cancelled() {
 		s.generation++
 		t.start()
@@ -37,11 +37,11 @@ func (s *Scheduler) follow(t *Ticket, n int) {
 func (s *Scheduler) release(t *Ticket) {
 	n := slices.Index(s.unsafe, t)
 	s.unsafe = slices.Delete(s.unsafe, n, n+1)
-	if t.behind != nil {
-		t.behind.followers = without(t.behind.followers, t)
+	if t.predecessor != nil {
+		t.predecessor.followers = without(t.predecessor.followers, t)
 	}
 	for _, f := range t.followers {
 		s.follow(f, n)
 	}
-	t.behind, t.followers = nil, nil
+	t.predecessor, t.followers = nil, nil
 }

@@ -132,7 +132,7 @@ func TestUpstreamHeld(t *testing.T) {
 				}
 			}
 			for name, d := range doors {
-				for server, why := range map[string]string{"crashed": "the database is gone", "missing": "no-such-program", "nobody": "nobody listens at its address"} {
+				for server, why := range map[string]string{"crashed": "the database is gone", "missing": "no-such-program", "nobody": "nothing listens at its address"} {
 					if o := h.ask(d, "mcp__"+server+"__echo", `{}`); o.says("") || !strings.Contains(o.text+o.fault, why) || !strings.Contains(o.text+o.fault, "server "+server) {
 						t.Errorf("%s, by %s: %s", server, name, o.show())
 					}

@@ -53,7 +53,7 @@ type InputRequired struct {
 	// State holds the decisions made for the call so far. The caller passes it
 	// as Request.Resumed when the call is sent again. It must not be modified.
 	State any
-	Size  int // approximate size of Kept in memory, in bytes
+	Size  int // approximate size of State in memory, in bytes
 }
 
 func (e *InputRequired) Error() string {

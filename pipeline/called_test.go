@@ -161,7 +161,7 @@ func TestConnect(t *testing.T) {
 	prepared := 0
 	prepare := func(context.Context) error { prepared++; return failing }
 	place(tools.Ready, tools.Foreign{Connect: prepare})
-	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "nobody can be asked") || prepared != 0 {
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "the user cannot be asked") || prepared != 0 {
 		t.Errorf("%s, prepared %d times", got, prepared)
 	}
 	failing = &tools.Fault{Fact: "the server maps does not answer", Next: "Do without it."}

@@ -115,7 +115,7 @@ func follow(ctx context.Context, path string) (canonical string, broken, err err
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, context.Cause(ctx)
-	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrTooMany):
 		return "", nil, &tools.Fault{
 			Fact: plain.Line(path) + " cannot be followed: " + err.Error(),
 			Next: "Use another path, or try again later.",

@@ -234,7 +234,7 @@ func TestElicitAgreedToThis(t *testing.T) {
 				t.Fatal("nothing was asked")
 			}
 		}
-		c.answered = nil // so that only the pipeline's Kept lets it run
+		c.answered = nil // so that only the pipeline's State lets it run
 		again := change(b)
 		if _, done := c.send(t, "Do", again); done || len(c.asked) != 3 || c.asked[2] != "permission for Do" {
 			t.Errorf("%s: asked %q", name, c.asked)

@@ -32,7 +32,7 @@ func (c *call) newEnv() *tools.Env {
 		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
 			return nil
 		case d.Behavior == policy.Ask:
-			return &refusal{stageRefused, d.Reason + ", and nobody is asked in the middle of a call", "Name this path itself in a call."}
+			return &refusal{stageRefused, d.Reason + ", and the user is not asked in the middle of a call", "Name this path itself in a call."}
 		}
 		return refused(d)
 	})

@@ -35,7 +35,7 @@ func (c *call) openFor(d policy.Decision) policy.Decision {
 // know of them.
 func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 	for i, g := range grants {
-		if !g.Guess {
+		if !g.Uncertain {
 			continue
 		}
 		target := policy.Target{Literal: g.Path, Canonical: g.Path, Access: policy.Edit}

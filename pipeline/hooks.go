@@ -111,8 +111,8 @@ func (c *call) runAfter(ctx context.Context, resp *tools.Response, err error, to
 func (c *call) hear(v hook.Verdict) {
 	c.notes = append(c.notes, v.Context...)
 	for _, f := range v.Failures {
-		c.record.hooks = append(c.record.hooks, f.Command+" "+f.Why)
-		c.notes = append(c.notes, fmt.Sprintf("[The hook %s %s.]", f.Command, f.Why))
+		c.record.hooks = append(c.record.hooks, f.Command+" "+f.Reason)
+		c.notes = append(c.notes, fmt.Sprintf("[The hook %s %s.]", f.Command, f.Reason))
 	}
 	switch {
 	case v.Decided:

@@ -52,17 +52,17 @@ func TestHooks(t *testing.T) {
 		args    string
 		want    string
 	}{
-		"deny":          {"PreToolUse", refuse, `{"allow":["Do"]}`, `{"do":"x","arg":"done"}`, "failed: Do: refused by policy: the hook ./guard says deny: not on Fridays. Wait."},
-		"ask":           {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Ask, By: "./guard"}, `{"allow":["Do"]}`, `{"do":"x","arg":"done"}`, "failed: Do: refused by policy: the hook ./guard says ask, and nobody can be asked here. Do as the hook says, or ask the user to change the hook."},
+		"deny":          {"PreToolUse", refuse, `{"allow":["Do"]}`, `{"do":"x","arg":"done"}`, "failed: Do: refused by policy: the hook ./guard decided deny: not on Fridays. Wait."},
+		"ask":           {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Ask, By: "./guard"}, `{"allow":["Do"]}`, `{"do":"x","arg":"done"}`, "failed: Do: refused by policy: the hook ./guard decided ask, and the user cannot be asked here. Do what the hook asks for, or ask the user to change the hook."},
 		"allow":         {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Allow, By: "./guard"}, `{}`, `{"do":"x","arg":"done","path":"/outside"}`, "done"},
 		"deny rule":     {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Allow, By: "./guard"}, `{"deny":["Do(a)"]}`, `{"do":"x","path":"a"}`, "failed: Do: refused by policy: the deny rule Do(a) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1."},
-		"ask rule":      {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Allow, By: "./guard"}, `{"ask":["Do"]}`, `{"do":"x"}`, "failed: Do: refused by policy: the ask rule Do covers every call of Do, and nobody can be asked here. The user can change the rule in /etc/test.json:1."},
+		"ask rule":      {"PreToolUse", hook.Verdict{Decided: true, Behavior: policy.Allow, By: "./guard"}, `{"ask":["Do"]}`, `{"do":"x"}`, "failed: Do: refused by policy: the ask rule Do covers every call of Do, and the user cannot be asked here. The user can change the rule in /etc/test.json:1."},
 		"input":         {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"x","arg":"other"}`)}, `{}`, `{"do":"x","arg":"done"}`, "other"},
 		"judged again":  {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"x","path":"a"}`)}, `{"deny":["Do(a)"]}`, `{"do":"x"}`, "failed: Do: refused by policy: the deny rule Do(a) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1."},
 		"malformed":     {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"du":"x"}`)}, `{}`, `{"do":"x"}`, `failed: Do: invalid input: a hook changed the input, and now: unknown property "du". Ask the user to correct the hook.`},
 		"invalid":       {"PreToolUse", hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"invalid"}`)}, `{}`, `{"do":"x"}`, `failed: Do: invalid input: a hook changed the input, and now: do is invalid. Ask the user to correct the hook.`},
 		"context":       {"PreToolUse", hook.Verdict{Context: []string{"mind the gap"}}, `{}`, `{"do":"x","arg":"done"}`, "done\nmind the gap"},
-		"failure":       {"PreToolUse", hook.Verdict{Failures: []hook.Failure{{Command: "./guard", Why: "did not end within 1s"}}}, `{}`, `{"do":"x","arg":"done"}`, "done\n[The hook ./guard did not end within 1s.]"},
+		"failure":       {"PreToolUse", hook.Verdict{Failures: []hook.Failure{{Command: "./guard", Reason: "did not end within 1s"}}}, `{}`, `{"do":"x","arg":"done"}`, "done\n[The hook ./guard did not end within 1s.]"},
 		"also refused":  {"PreToolUse", hook.Verdict{Context: []string{"mind the gap"}}, `{"deny":["Do(a)"]}`, `{"do":"x","path":"a"}`, "failed: Do: refused by policy: the deny rule Do(a) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1.\nmind the gap"},
 		"block":         {"PostToolUse", hook.Verdict{Block: "the tests fail", By: "./test"}, `{}`, `{"do":"x","arg":"done"}`, "done\nA hook objects: the tests fail"},
 		"replace":       {"PostToolUse", hook.Verdict{Replace: json.RawMessage(`"[cut]"`)}, `{}`, `{"do":"x","arg":"done"}`, "[cut]"},

@@ -274,9 +274,9 @@ func TestClassifier(t *testing.T) {
 		want    string
 	}{
 		"allow":      {&policy.ExternalDecision{Behavior: policy.Allow}, `{"do":"x","arg":"done","path":"/outside"}`, true, "done"},
-		"deny":       {&policy.ExternalDecision{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or ask the user to allow it by a rule."},
-		"ask":        {&policy.ExternalDecision{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier says ask: not sure), and nobody can be asked here. "},
-		"no opinion": {nil, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT), and nobody can be asked here. "},
+		"deny":       {&policy.ExternalDecision{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier decided deny: too risky. Do it another way, or ask the user to allow it by a rule."},
+		"ask":        {&policy.ExternalDecision{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier decided ask: not sure), and the user cannot be asked here. "},
+		"no opinion": {nil, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT), and the user cannot be asked here. "},
 		"a rule":     {&policy.ExternalDecision{Behavior: policy.Allow}, `{"do":"x","path":"ask.txt"}`, false, "failed: "},
 		"allowed":    {&policy.ExternalDecision{Behavior: policy.Deny}, `{"do":"x","arg":"done"}`, false, "done"},
 	} {
@@ -333,7 +333,7 @@ func TestOnlyWhatWasAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "failed: Do: refused by policy: the ask rule Edit(secret/**) covers $ROOT/secret/key, and nobody is asked in the middle of a call. Name this path itself in a call."
+	want := "failed: Do: refused by policy: the ask rule Edit(secret/**) covers $ROOT/secret/key, and the user is not asked in the middle of a call. Name this path itself in a call."
 	if got := b.ask(t, "Do", string(args), nil); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -173,5 +173,5 @@ type Request struct {
 	// Elicit shows a form of an upstream server to the client's user. It fails
 	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)
-	Resumed any // InputRequired.Kept of the question that this request answers; nil: none
+	Resumed any // InputRequired.State of the question that this request answers; nil: none
 }

@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 		{ctx, "Do", `{"do":"invalid"}`, `failed: Do: invalid input: do is invalid. Do something else.`},
 		{ctx, "Do", `{"do":"x","path":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
 		{ctx, "Do", `{"do":"x","path":"loop"}`, `failed: Do: invalid input: the path cannot be followed: resolving $ROOT/loop: too many levels of symbolic links. Use another path.`},
-		{ctx, "Do", `{"do":"x","path":"ask.txt"}`, `failed: Do: refused by policy: the ask rule Do(ask.txt) covers this call, and nobody can be asked here. `},
+		{ctx, "Do", `{"do":"x","path":"ask.txt"}`, `failed: Do: refused by policy: the ask rule Do(ask.txt) covers this call, and the user cannot be asked here. `},
 		{ctx, "Read", `{"file_path":"secret/key"}`, `failed: Read: refused by policy: the deny rule Read(secret/**) covers $ROOT/secret/key. `},
 		{ctx, "Look", `{"do":"x"}`, `failed: Look: refused by policy: the deny rule Look covers every call of Look. `},
 		{ctx, "Ruled", `{"do":"x","arg":"please"}`, `failed: Ruled: refused by policy: the ask rule Ruled(say please) covers this call`},
@@ -254,13 +254,13 @@ func TestRefusals(t *testing.T) {
 // TestCheck checks that a tool's Deny always holds, that its Ask holds unless
 // an allow rule covers the call, and that a matcher gets the rule's behavior.
 func TestCheck(t *testing.T) {
-	doubt := `failed: Strict: refused by policy: Strict has doubts, and nobody can be asked here. Ask the user to allow it.`
+	doubt := `failed: Strict: refused by policy: Strict has doubts, and the user cannot be asked here. Ask the user to allow it.`
 	for _, tc := range []struct{ rules, tool, args, want string }{
 		{`{}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"doubt","arg":"done"}`, `done`},
 		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves. Stay.`},
-		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. The user can change the rule in /etc/test.json:1.`},
+		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and the user cannot be asked here. The user can change the rule in /etc/test.json:1.`},
 		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1.`},
 		{`{"allow":["Ruled(say *)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
 	} {

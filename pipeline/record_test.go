@@ -40,7 +40,7 @@ func TestAudit(t *testing.T) {
 		{t.Context(), "Do", `{"do":"fail","arg":"broken"}`, `failed allow default  {"do":"fail","arg":"broken"} broken`},
 		{t.Context(), "Do", `{"do":"panic","arg":"secret"}`, `failed allow default  {"do":"panic","arg":"secret"} the tool stopped on an internal error`},
 		{t.Context(), "Do", `{"do":"x","path":"no.txt"}`, `refused deny rule Do(no.txt) {"do":"x","path":"$ROOT/no.txt"} the deny rule Do(no.txt) covers this call`},
-		{t.Context(), "Do", `{"do":"x","path":"ask.txt"}`, `refused ask rule Do(ask.txt) {"do":"x","path":"$ROOT/ask.txt"} the ask rule Do(ask.txt) covers this call, and nobody can be asked here`},
+		{t.Context(), "Do", `{"do":"x","path":"ask.txt"}`, `refused ask rule Do(ask.txt) {"do":"x","path":"$ROOT/ask.txt"} the ask rule Do(ask.txt) covers this call, and the user cannot be asked here`},
 		{t.Context(), "Do", `{"du":"x"}`, `invalid    {"du":"x"} unknown property "du"`},
 		{t.Context(), "Doo", `{}`, `invalid    {} there is no tool "Doo"; the nearest is Do`},
 		{cancelled, "Do", `{"do":"x"}`, `cancelled    {"do":"x"} the call was cancelled`},

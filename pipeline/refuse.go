@@ -48,7 +48,7 @@ func invalid(err error) *refusal {
 func refused(d policy.Decision) *refusal {
 	fact := d.Reason
 	if d.Behavior == policy.Ask {
-		fact += ", and nobody can be asked here"
+		fact += ", and the user cannot be asked here"
 	}
 	return &refusal{stageRefused, fact, sentence(d.Next)}
 }

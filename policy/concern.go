@@ -54,7 +54,7 @@ func (c *call) pathConcern() *Decision {
 	}
 	if name := c.protected(); name != "" {
 		return &Decision{
-			Layer: LayerPath, Reason: c.by(c.real.path, "is under the protected name "+plain.Quote(name)+", by which programs run something or are told whom to trust"),
+			Layer: LayerPath, Reason: c.by(c.real.path, "is under the protected name "+plain.Quote(name)+", which decides what programs run or trust"),
 			Next: c.ruleFor(c.real.path),
 		}
 	}
@@ -254,9 +254,9 @@ func (c *call) byTool() Decision {
 
 func (c *call) byHook() Decision {
 	o := c.r.Hook
-	d := Decision{Behavior: o.Behavior, Layer: LayerHook, Reason: "a hook says " + o.Behavior.String()}
+	d := Decision{Behavior: o.Behavior, Layer: LayerHook, Reason: "a hook decided " + o.Behavior.String()}
 	if o.By != "" {
-		d.Reason = fmt.Sprintf("the hook %s says %s", o.By, o.Behavior)
+		d.Reason = fmt.Sprintf("the hook %s decided %s", o.By, o.Behavior)
 	}
 	switch {
 	case strings.HasPrefix(o.Reason, "the hook "):
@@ -269,7 +269,7 @@ func (c *call) byHook() Decision {
 	case o.Next != "":
 		d.Next = o.Next
 	default:
-		d.Next = "do as the hook says, or ask the user to change the hook"
+		d.Next = "do what the hook asks for, or ask the user to change the hook"
 	}
 	return d
 }

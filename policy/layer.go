@@ -23,7 +23,7 @@ func (d Decision) Classified(o *ExternalDecision) Decision {
 	if o == nil || !d.Open || d.Behavior == Deny && o.Behavior == Ask {
 		return d
 	}
-	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier says " + o.Behavior.String(), Opens: d.Opens}
+	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier decided " + o.Behavior.String(), Opens: d.Opens}
 	if o.Reason != "" {
 		c.Reason += ": " + o.Reason
 	}

@@ -65,7 +65,7 @@ type Part struct {
 // Form is another spelling of a Part.
 type Form struct {
 	Text        string
-	KnownPrefix string // see Part.Sure
+	KnownPrefix string // see Part.KnownPrefix
 }
 
 // uncertain reports whether the end of any spelling is only known at run time.

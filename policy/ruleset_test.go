@@ -27,7 +27,7 @@ func TestRestrictingNeverLoosens(t *testing.T) {
 	}
 }
 
-// TestBoundPatterns checks what Kept returns for patterns that begin at the root of
+// TestBoundPatterns checks what HidingRules returns for patterns that begin at the root of
 // their file.
 func TestBoundPatterns(t *testing.T) {
 	all := fileRules("/one/s.json", "/one", entry{"deny", "Read(/a/b)"}, entry{"deny", "Read(/*.key)"}, entry{"deny", "Read(/c/*.key)"}, entry{"deny", "Read(//d/*)"}, entry{"deny", "Read(//*/e)"})

@@ -13,7 +13,7 @@ import (
 var errNoAnchor = errors.New("the folder it begins at is not known")
 
 // hasAnchor reports whether the folder of an anchor is known before any Request. The
-// working directory becomes known with the Request, so knows returns true for it.
+// working directory becomes known with the Request, so hasAnchor returns true for it.
 func (p *Policy) hasAnchor(a anchor) bool {
 	return a != atHome || p.home.path != ""
 }

@@ -39,7 +39,7 @@ type askFunc func(context.Context, question) (result json.RawMessage, how string
 type user struct {
 	ask     pipeline.Asker
 	elicit  func(context.Context, tools.Form) (tools.FormReply, error)
-	resumed any      // InputRequired.Kept of the question that the request answers
+	resumed any      // InputRequired.State of the question that the request answers
 	rounder *rounder // nil: the call waits for answers
 }
 

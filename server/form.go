@@ -53,7 +53,7 @@ func form(q pipeline.Question) mcp.ElicitationParams {
 		properties[rememberField] = map[string]any{
 			"type": "string", "enum": []string{rememberOnce, rememberAll},
 			"title":       "Remember",
-			"description": `"once" allows this call only, "always" also what the message says.`,
+			"description": `"once" allows this call only, "always" also what the message names.`,
 		}
 	}
 	return mcp.ElicitationParams{

@@ -112,7 +112,7 @@ Accepting allows this call once.`},
 	}
 	for always, want := range map[string]string{
 		"":  `{"message":"","requestedSchema":{"properties":{},"type":"object"}}`,
-		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows this call only, \"always\" also what the message says.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
+		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows this call only, \"always\" also what the message names.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
 	} {
 		f := form(pipeline.Question{Always: always})
 		f.Message = ""

@@ -94,7 +94,7 @@ func (s *Server) notifyLoaded(ctx context.Context, conv *conversation) {
 	id := client.SessionID()
 	conv.session.OnLoaded(func() {
 		if err := s.mcp.SendNotificationToSpecificClient(id, string(mcp.MethodNotificationToolsListChanged), nil); err != nil {
-			s.Log.Debug("a client could not be told that its list has grown", "error", err.Error())
+			s.Log.Debug("a client could not be notified that its list has grown", "error", err.Error())
 		}
 	})
 }

@@ -29,7 +29,7 @@ type rounder struct {
 	rounds  *rounds
 	binding binding
 
-	state any // InputRequired.Kept of the pipeline
+	state any // InputRequired.State of the pipeline
 	used  int // number of questions that the call has ended with so far
 
 	mu      sync.Mutex

@@ -5,7 +5,7 @@
 // The library handles messages, protocol versions and negotiation. This package
 // handles what the library does wrong under load: the stdio loop (stdio.go),
 // the order and cancelling of calls, and all checks of an HTTP request before
-// the library sees it (guard.go).
+// the library sees it (http_guard.go).
 //
 // # Work-arounds
 //
@@ -17,11 +17,11 @@
 //   - An error of a handler becomes -32603, which a model may never see. The pipeline
 //     answers instead; only unknown tools are errors (explainUnknown, encodeAnswer).
 //   - HTTP notifications of a session share one channel, so they reach the wrong stream
-//     or are lost. They are written to the response of their own request (stream.go),
+//     or are lost. They are written to the response of their own request (http_stream.go),
 //     with headers of its own, because the library's map has no lock that we could
 //     share.
 //   - Unknown session ids are accepted, a GET opens a session under any id, and ended
-//     ones are never forgotten. Sessions are managed in sessions.go, which checks GET
+//     ones are never forgotten. Sessions are managed in http_sessions.go, which checks GET
 //     and DELETE first and ends them by the DELETE that a client would send.
 //   - A write deadline of net/http ends an HTTP/2 stream that has nothing to write, and
 //     an unread body is waited for. Each write is bounded (stream.bounded), and a
@@ -30,11 +30,11 @@
 //     as an argument (quoteHuge).
 //   - A stateless notifications/cancelled names only a request id, so one client could
 //     cancel another's call. It is refused over HTTP. Other cancels are handled in
-//     requests.go, because the library compares ids by their text and forgets a cancel
+//     http_requests.go, because the library compares ids by their text and forgets a cancel
 //     that comes first.
 //   - The acknowledgement of a listen stream that ends at once may be lost. A hook
 //     waits for it.
-//   - There is no check of Origin, no body limit and no token: guard.go is around the
+//   - There is no check of Origin, no body limit and no token: http_guard.go is around the
 //     whole mux.
 //   - Elicitation does not check the capability, and accepts forged answers and state.
 //     Questions are put here (ask.go, questions.go, rounds.go).
@@ -57,10 +57,10 @@
 // Calls are cancelled from the latest to the earliest: one that runs makes way at once,
 // and those that wait for it must be cancelled by then. A cancelled HTTP request gets an
 // event stream without an answer. Standard input is read through an epoll instance of its
-// own (polled_linux.go), because a read that blocks keeps a processor for up to 10 ms.
+// own (stdio_polled_linux.go), because a read that blocks keeps a processor for up to 10 ms.
 //
 // HTTP has one token and so one principal. Stateless requests share its folder of results, and
-// its background tasks and events, unless they send a handle (sessionhandle.go).
+// its background tasks and events, unless they send a handle (http_handle.go).
 package server
 
 import (

@@ -38,11 +38,11 @@ type RestrictedPaths struct {
 // Grant is the access to a file, or to a folder and everything below it, that an approval
 // or a setting adds for a command.
 type Grant struct {
-	Path   string // canonical
-	Access policy.Access
-	Create bool // the file does not exist and must be created, empty, before the command starts
-	List   bool // only listing names is allowed, at any depth
-	Guess  bool // the call may not change it at all: it was only given the path
+	Path      string // canonical
+	Access    policy.Access
+	Create    bool // the file does not exist and must be created, empty, before the command starts
+	List      bool // only listing names is allowed, at any depth
+	Uncertain bool // the call may not change it at all: it was only given the path
 }
 
 // String returns a description of the grant for users and models.

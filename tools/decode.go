@@ -29,7 +29,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if err := wellFormed(raw); err != nil {
 		return err
 	}
-	clean, err := tolerate(raw, schema, "")
+	clean, err := coerce(raw, schema, "")
 	if err != nil {
 		return err
 	}
@@ -68,16 +68,16 @@ func wellFormed(raw json.RawMessage) error {
 	return fault.New("the arguments are not valid JSON: "+e.Place()+": "+e.Fact("the text"), "Send one JSON object.")
 }
 
-// tolerate checks a well-formed value against its schema and returns it in the form that the schema
+// coerce checks a well-formed value against its schema and returns it in the form that the schema
 // requires. It is the only place that corrects common mistakes of models: "10" for 10,
 // "true" for true, 1.0 for 1, and null for an absent optional property.
-func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+func coerce(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch s.Type {
 	case "object":
-		return tolerateObject(raw, s, at)
+		return coerceObject(raw, s, at)
 	case "array":
-		return tolerateArray(raw, s, at)
+		return coerceArray(raw, s, at)
 	case "string":
 		if raw[0] != '"' {
 			return nil, wrongType(at, "a string", raw)
@@ -99,12 +99,12 @@ func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMes
 		}
 		return nil, wrongType(at, "true or false", raw)
 	case "integer", "number":
-		return tolerateNumber(raw, s, at)
+		return coerceNumber(raw, s, at)
 	}
 	return nil, fmt.Errorf("schema of %s has type %q", at, s.Type)
 }
 
-func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+func coerceObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	if raw[0] != '{' {
 		return nil, wrongType(at, "an object", raw)
 	}
@@ -130,7 +130,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 			continue
 		}
 		var err error
-		if values[i], err = tolerate(value, prop, join(at, name)); err != nil {
+		if values[i], err = coerce(value, prop, join(at, name)); err != nil {
 			return nil, err
 		}
 		same = same && len(values[i]) == len(value) && &values[i][0] == &value[0]
@@ -157,7 +157,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	return append(out, '}'), nil
 }
 
-func tolerateArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+func coerceArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	var items []json.RawMessage
 	if raw[0] != '[' {
 		return nil, wrongType(at, "an array", raw)
@@ -167,14 +167,14 @@ func tolerateArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.R
 	}
 	for i, item := range items {
 		var err error
-		if items[i], err = tolerate(item, s.Items, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+		if items[i], err = coerce(item, s.Items, fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(items)
 }
 
-func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+func coerceNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	want := map[string]string{"integer": "a whole number", "number": "a number"}[s.Type]
 	text := string(raw)
 	if len(text) > 1 && text[0] == '"' {

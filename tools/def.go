@@ -112,7 +112,7 @@ type Def[In, Prepared, Out any] struct {
 	Check func(*Env, Prepared) *policy.Decision
 
 	// Grants returns the grants that the call's sandbox needs, given the files in
-	// Decision.Opens. The user who is asked sees them, and Env.Commands.Kept returns them to
+	// Decision.Opens. The user who is asked sees them, and Env.Commands.RestrictedPaths returns them to
 	// the call once it is allowed. An error is a *Fault: the call could not work and is
 	// refused before the user is asked. nil: the tool has no sandbox.
 	Grants func(*Env, Prepared, []policy.Target) ([]Grant, error)

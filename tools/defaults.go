@@ -50,7 +50,7 @@ func checkDefault(s *jsonschema.Schema, name string, in reflect.Type) error {
 	if slices.Contains(s.Required, name) {
 		return errors.New("a required property has no default")
 	}
-	if _, err := tolerate(p.Default, p, name); err != nil {
+	if _, err := coerce(p.Default, p, name); err != nil {
 		return fmt.Errorf("the default is not valid: %w", err)
 	}
 	v := reflect.New(in).Elem()
@@ -62,15 +62,15 @@ func checkDefault(s *jsonschema.Schema, name string, in reflect.Type) error {
 		return err
 	}
 	for _, f := range reflect.VisibleFields(in) {
-		if key, omitted := jsonName(f); key == name && omitted && f.Type.Kind() != reflect.Pointer && !v.FieldByIndex(f.Index).IsZero() && zeroFits(p) {
+		if key, omitted := jsonName(f); key == name && omitted && f.Type.Kind() != reflect.Pointer && !v.FieldByIndex(f.Index).IsZero() && zeroIsValid(p) {
 			return errors.New("omitempty would turn the zero value into the default")
 		}
 	}
 	return nil
 }
 
-// zeroFits reports whether the zero value of a property's type is a valid value.
-func zeroFits(p *jsonschema.Schema) bool {
+// zeroIsValid reports whether the zero value of a property's type is a valid value.
+func zeroIsValid(p *jsonschema.Schema) bool {
 	if p.Type == "string" {
 		return len(p.Enum) == 0 && p.MinLength == nil
 	}

@@ -11,8 +11,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// DeclaredAnnotations holds the annotations that an upstream server declares for a tool. nil: the server
-// declares nothing.
+// DeclaredAnnotations holds the annotations that an upstream server declares for a tool.
+// nil: the server declares nothing.
 type DeclaredAnnotations struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
 // ReadOnlyHint reports whether the server declares the tool read-only.

@@ -24,25 +24,25 @@ import (
 // line.
 func misfit(value any, schema *jsonschema.Schema, found error) error {
 	var f *Fault
-	if err := (&fitter{root: schema}).fit(value, schema, "", 0); !errors.As(err, &f) {
+	if err := (&schemaChecker{root: schema}).check(value, schema, "", 0); !errors.As(err, &f) {
 		text := strings.TrimPrefix(found.Error(), "validating root: ")
 		f = &Fault{Fact: "the arguments do not fit the tool's input schema: " + text, Next: "Correct them by the schema."}
 	}
 	return &Fault{Fact: longer(plain.Line(f.Fact)), Next: longer(plain.Line(f.Next))}
 }
 
-// fitter checks the keywords of a schema that models often get wrong. It follows only what
+// schemaChecker checks the keywords of a schema that models often get wrong. It follows only what
 // always applies: properties, items and references, but no alternatives.
-type fitter struct{ root *jsonschema.Schema }
+type schemaChecker struct{ root *jsonschema.Schema }
 
-// mostFitted is the limit for the depth of values and for chains of references.
-const mostFitted = 50
+// maxCheckDepth is the limit for the depth of values and for chains of references.
+const maxCheckDepth = 50
 
-func (f *fitter) fit(value any, s *jsonschema.Schema, at string, depth int) error {
-	if s = f.follow(s); s == nil || depth > mostFitted {
+func (f *schemaChecker) check(value any, s *jsonschema.Schema, at string, depth int) error {
+	if s = f.follow(s); s == nil || depth > maxCheckDepth {
 		return nil
 	}
-	if err := fitType(value, s, at); err != nil {
+	if err := checkValueType(value, s, at); err != nil {
 		return err
 	}
 	switch v := value.(type) {
@@ -50,22 +50,22 @@ func (f *fitter) fit(value any, s *jsonschema.Schema, at string, depth int) erro
 		return f.object(v, s, at, depth)
 	case []any:
 		for i, item := range v {
-			if err := f.fit(item, s.Items, fmt.Sprintf("%s[%d]", at, i), depth+1); err != nil {
+			if err := f.check(item, s.Items, fmt.Sprintf("%s[%d]", at, i), depth+1); err != nil {
 				return err
 			}
 		}
 	case string:
-		return fitString(v, s, at)
+		return checkStringValue(v, s, at)
 	case float64:
-		return fitNumber(v, s, at)
+		return checkNumberValue(v, s, at)
 	}
 	return nil
 }
 
 // follow resolves references to definitions in the same schema. It returns nil for any
 // other reference.
-func (f *fitter) follow(s *jsonschema.Schema) *jsonschema.Schema {
-	for range mostFitted {
+func (f *schemaChecker) follow(s *jsonschema.Schema) *jsonschema.Schema {
+	for range maxCheckDepth {
 		if s == nil || s.Ref == "" {
 			return s
 		}
@@ -82,7 +82,7 @@ func (f *fitter) follow(s *jsonschema.Schema) *jsonschema.Schema {
 	return nil
 }
 
-func (f *fitter) object(v map[string]any, s *jsonschema.Schema, at string, depth int) error {
+func (f *schemaChecker) object(v map[string]any, s *jsonschema.Schema, at string, depth int) error {
 	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.PatternProperties) == 0
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if s.Properties[name] == nil && closed {
@@ -95,7 +95,7 @@ func (f *fitter) object(v map[string]any, s *jsonschema.Schema, at string, depth
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if err := f.fit(v[name], s.Properties[name], join(at, name), depth+1); err != nil {
+		if err := f.check(v[name], s.Properties[name], join(at, name), depth+1); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ var typeNames = map[string]string{
 	"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "an array", "object": "an object", "null": "null",
 }
 
-func fitType(value any, s *jsonschema.Schema, at string) error {
+func checkValueType(value any, s *jsonschema.Schema, at string) error {
 	types := s.Types
 	if s.Type != "" {
 		types = []string{s.Type}
@@ -143,7 +143,7 @@ func hasType(value any, t string) bool {
 	return t == "object"
 }
 
-func fitString(v string, s *jsonschema.Schema, at string) error {
+func checkStringValue(v string, s *jsonschema.Schema, at string) error {
 	if err := checkString(v, s, at); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func fitString(v string, s *jsonschema.Schema, at string) error {
 	return nil
 }
 
-func fitNumber(v float64, s *jsonschema.Schema, at string) error {
+func checkNumberValue(v float64, s *jsonschema.Schema, at string) error {
 	switch {
 	case s.Minimum != nil && v < *s.Minimum:
 		return fault.New(fmt.Sprintf("property %q is %v", at, v), fmt.Sprintf("The least is %v.", *s.Minimum))

@@ -47,14 +47,14 @@ func (c *Catalogue) Resolve(d Deferral, defers bool) Deferral {
 	switch {
 	case d != DeferAuto:
 		return d
-	case defers || c.fits():
+	case defers || c.fitsBudget():
 		return DeferHints
 	}
 	return DeferDispatch
 }
 
-// fits reports whether the list of all tools fits in ListBudget and is complete.
-func (c *Catalogue) fits() bool {
+// fitsBudget reports whether the list of all tools fits in ListBudget and is complete.
+func (c *Catalogue) fitsBudget() bool {
 	for i := range c.servers {
 		if s := &c.servers[i]; len(s.Tools) == 0 && s.State != Ready && s.State != Refused {
 			return false

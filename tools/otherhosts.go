@@ -59,9 +59,9 @@ func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
 
-// instead returns advice for a call of another host's tool, or "" if the name is not known.
+// adviceFor returns advice for a call of another host's tool, or "" if the name is not known.
 // named reports whether the advice names one of our tools.
-func (c *Catalogue) instead(name string) (text string, named bool) {
+func (c *Catalogue) adviceFor(name string) (text string, named bool) {
 	for _, s := range substitutes[fold(name)] {
 		if s.tool == "" || c.byName[s.tool] != nil {
 			return s.text, s.tool != ""

@@ -141,7 +141,7 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 			return fmt.Errorf("tools %s and %s are both called %s", by.Name, t.Name, name)
 		}
 	}
-	if reason, later := g.why(t); reason != "" {
+	if reason, later := g.absenceReason(t); reason != "" {
 		for _, name := range names {
 			c.absent[name] = absent{Absence{t.Name, reason}, t, later}
 		}
@@ -223,9 +223,9 @@ func (c *Catalogue) For(how Deferral) *Catalogue {
 // Deferral returns how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
-// why returns the reason a tool is absent, "" if it is offered, and whether it may
+// absenceReason returns the reason a tool is absent, "" if it is offered, and whether it may
 // be offered later.
-func (g Gates) why(t *Tool) (reason string, later bool) {
+func (g Gates) absenceReason(t *Tool) (reason string, later bool) {
 	if t.Feature != "" && !g.Features[t.Feature] {
 		return fmt.Sprintf("feature %s is off; the user can switch it on with --feature %s=on", t.Feature, t.Feature), false
 	}

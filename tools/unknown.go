@@ -11,15 +11,15 @@ import (
 
 // UnknownTool is the error for a call of a name that no offered tool has.
 type UnknownTool struct {
-	Name    string   // as called
-	Nearest []string // offered tools with a similar name
-	Instead string   // advice for a tool that other hosts have
-	Offered []string // all offered tools, if Nearest is empty
-	Server  string   // the upstream server that may have the tool once it is connected; "" if there is none
-	Why     string   // why the server in the name offers no tools; "" if there is no such server
-	Query   string   // query that may find it with ToolSearch; "": ToolSearch is not offered, or Instead names a tool
-	Reason  string   // why the tool is absent; "" if there is no such tool
-	Absent  *Tool    // the absent tool, which must not be run; nil if there is no such tool
+	Name         string   // as called
+	Nearest      []string // offered tools with a similar name
+	Advice       string   // advice for a tool that other hosts have
+	Offered      []string // all offered tools, if Nearest is empty
+	Server       string   // the upstream server that may have the tool once it is connected; "" if there is none
+	ServerReason string   // why the server in the name offers no tools; "" if there is no such server
+	Query        string   // query that may find it with ToolSearch; "": ToolSearch is not offered, or Advice names a tool
+	Reason       string   // why the tool is absent; "" if there is no such tool
+	Absent       *Tool    // the absent tool, which must not be run; nil if there is no such tool
 }
 
 func (e *UnknownTool) Error() string {
@@ -28,10 +28,10 @@ func (e *UnknownTool) Error() string {
 	switch {
 	case e.Reason != "":
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
-	case e.Why != "":
-		return fmt.Sprintf("there is no tool %s: %s", shown, e.Why)
-	case e.Instead != "":
-		text = fmt.Sprintf("there is no tool %s; %s", shown, e.Instead)
+	case e.ServerReason != "":
+		return fmt.Sprintf("there is no tool %s: %s", shown, e.ServerReason)
+	case e.Advice != "":
+		text = fmt.Sprintf("there is no tool %s; %s", shown, e.Advice)
 	case len(e.Nearest) == 1 && strings.EqualFold(e.Name, e.Nearest[0]):
 		return fmt.Sprintf("there is no tool %s; did you mean %s?", shown, e.Nearest[0])
 	case len(e.Nearest) > 0:
@@ -61,8 +61,8 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	names, near := c.near(name)
 	e := &UnknownTool{Name: name, Nearest: near}
 	named := false
-	if !slices.ContainsFunc(near, func(n string) bool { return sameButServer(name, n) }) {
-		e.Instead, named = c.instead(name)
+	if !slices.ContainsFunc(near, func(n string) bool { return sameWithoutServer(name, n) }) {
+		e.Advice, named = c.adviceFor(name)
 	}
 	if c.query && !named {
 		e.Query = short(strings.Join(NameWords(name), " "))
@@ -73,7 +73,7 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	for _, s := range c.servers {
 		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // the tools are known, and the name is not among them
 		if !known && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
-			e.Why = s.absence()
+			e.ServerReason = s.absence()
 			if s.State != Refused { // a refused server is never connected
 				e.Server = s.Name
 			}
@@ -99,7 +99,7 @@ func (c *Catalogue) near(name string) (names, near []string) {
 		return names, names[i : i+1]
 	}
 	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
-		return changing[n] && !sameButServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))
+		return changing[n] && !sameWithoutServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))
 	})
 	return names, near[:min(len(near), 3)]
 }
@@ -114,9 +114,9 @@ func otherWord(name, tool string) bool {
 	return len(a) == len(b) && len(a) <= short && !slices.Equal(a, b)
 }
 
-// sameButServer reports whether tool is an upstream tool whose name without that of its
+// sameWithoutServer reports whether tool is an upstream tool whose name without that of its
 // server is name.
-func sameButServer(name, tool string) bool {
+func sameWithoutServer(name, tool string) bool {
 	return strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(strings.ToLower(tool), "__"+strings.ToLower(name))
 }
 

@@ -14,15 +14,15 @@ import (
 // This file formats the answer of a search.
 
 const (
-	// room is the limit for the definitions in an answer, in bytes. With the notes after
+	// maxDefinitions is the limit for the definitions in an answer, in bytes. With the notes after
 	// them the answer stays below the limit of a result.
-	room       = 60_000
-	maxLine    = 200 // limit of a description, in characters
-	maxShown   = 60  // limit of a text from the call, in characters
-	mostNamed  = 100 // limit of further hits that are named
-	mostMissed = 10  // limit of missing names that are explained
-	mostLines  = 10  // limit of servers without connection that are named
-	mostHint   = 20  // limit of servers that are suggested as a query
+	maxDefinitions = 60_000
+	maxLine        = 200 // limit of a description, in characters
+	maxShown       = 60  // limit of a text from the call, in characters
+	mostNamed      = 100 // limit of further hits that are named
+	maxMissing     = 10  // limit of missing names that are explained
+	mostLines      = 10  // limit of servers without connection that are named
+	mostHint       = 20  // limit of servers that are suggested as a query
 )
 
 // answer returns the result of the call.
@@ -34,7 +34,7 @@ func (f *found) answer() tools.Result[Output] {
 	for i, t := range f.hits {
 		h, whole := describe(t)
 		text := h.text()
-		if b.Len()+len(text) > room && i > 0 {
+		if b.Len()+len(text) > maxDefinitions && i > 0 {
 			for _, t := range f.hits[i:] {
 				out.More = append(out.More, t.Name)
 			}
@@ -67,7 +67,7 @@ func describe(t *tools.Tool) (h Hit, whole bool) {
 	if err == nil {
 		h.InputSchema, err = plain.JSON(raw)
 	}
-	if err != nil || len(h.text()) > room {
+	if err != nil || len(h.text()) > maxDefinitions {
 		h.InputSchema = ""
 		return h, false
 	}
@@ -91,12 +91,12 @@ func (h *Hit) text() string {
 	if h.Server == "" {
 		fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Description)
 	} else {
-		fmt.Fprintf(&b, "%s, of the server %s, which says: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
+		fmt.Fprintf(&b, "%s, of the server %s, described as: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
 	}
 	if h.InputSchema != "" {
 		b.WriteString("Input schema: " + h.InputSchema + "\n")
 	} else {
-		b.WriteString("[its input schema is too long to be shown here; call it, and what is wrong with the arguments is said]\n")
+		b.WriteString("[its input schema is too long to show here; call it, and the error explains what is wrong with the arguments]\n")
 	}
 	if h.Notice != "" {
 		b.WriteString("[" + h.Notice + "]\n")
@@ -110,7 +110,7 @@ func (h *Hit) text() string {
 func (f *found) notes() []string {
 	var notes []string
 	for i, name := range f.missing {
-		if i == mostMissed {
+		if i == maxMissing {
 			notes = append(notes, fmt.Sprintf("not found either: %d further names", len(f.missing)-i))
 			break
 		}

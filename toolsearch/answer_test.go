@@ -156,7 +156,7 @@ func TestLoaded(t *testing.T) {
 	if diff := cmp.Diff(want, resp.Effect.Loaded); diff != "" {
 		t.Errorf("loaded (-want +got):\n%s", diff)
 	}
-	if text := toolstest.Text(resp); !strings.Contains(text, "mcp__yard__huge, of the server yard, which says: \"Huge.\"\n[its input schema is too long") {
+	if text := toolstest.Text(resp); !strings.Contains(text, "mcp__yard__huge, of the server yard, described as: \"Huge.\"\n[its input schema is too long") {
 		t.Errorf("%s", text)
 	}
 }

@@ -46,8 +46,8 @@ func CallTool() *tools.Tool {
 	})
 }
 
-// known lists the properties of a call, for errors.
-const known = "Known properties: name, arguments."
+// knownProperties lists the properties of a call, for errors.
+const knownProperties = "Known properties: name, arguments."
 
 // unwrap decodes a call strictly and returns the arguments unchanged. It also accepts
 // arguments in a string that contains a JSON object, which models often send.
@@ -66,7 +66,7 @@ func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
 		if key == "name" || key == "arguments" {
 			continue
 		}
-		next := known
+		next := knownProperties
 		if near := nearest.Names(key, []string{"name", "arguments"}, 1); len(near) == 1 {
 			next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
 		}
@@ -89,7 +89,7 @@ func toolName(all map[string]json.RawMessage) (string, error) {
 	var name *string
 	switch {
 	case !given:
-		return "", fault.New(`required property "name" is missing`, known)
+		return "", fault.New(`required property "name" is missing`, knownProperties)
 	case json.Unmarshal(raw, &name) != nil || name == nil:
 		return "", fault.New(`property "name" is `+shown(raw), "Send a string.")
 	case *name == "":

@@ -50,10 +50,10 @@ type term struct {
 
 // posting is the occurrence of a term in a tool.
 type posting struct {
-	doc   int32
-	named bool    // the term is a part of the name
-	share float32 // share of the words in the name, without those of the server
-	says  float32 // weight, from 0 to 1
+	doc    int32
+	named  bool    // the term is a part of the name
+	share  float32 // share of the words in the name, without those of the server
+	weight float32 // weight, from 0 to 1
 }
 
 // surface is a form of a word as it occurs in a tool.
@@ -92,8 +92,8 @@ type builder struct {
 // slot is the occurrence of a term in the present tool.
 type slot struct {
 	posting
-	has   bool
-	place int // latest place with the term
+	present bool
+	place   int // latest place with the term
 }
 
 func newIndex(list []*tools.Tool) *index {
@@ -170,7 +170,7 @@ func (b *builder) tool(doc int32, t *tools.Tool) {
 	}
 	for _, at := range b.touched {
 		p := b.slots[at].posting
-		p.says /= p.says + half
+		p.weight /= p.weight + half
 		b.ix.terms[at].postings = append(b.ix.terms[at].postings, p)
 		b.slots[at] = slot{}
 	}
@@ -194,12 +194,12 @@ func (b *builder) add(doc int32, weight float32, words []string) {
 		if s.place == b.places {
 			continue
 		}
-		if !s.has {
-			s.has, s.doc = true, doc
+		if !s.present {
+			s.present, s.doc = true, doc
 			b.touched = append(b.touched, at)
 		}
 		s.place = b.places
-		s.says += weight
+		s.weight += weight
 	}
 }
 

@@ -62,7 +62,7 @@ func (ix *index) rank(q query, most int) []*tools.Tool {
 				if best[p.doc] == 0 {
 					touched = append(touched, p.doc)
 				}
-				best[p.doc] = max(best[p.doc], v.factor*p.says)
+				best[p.doc] = max(best[p.doc], v.factor*p.weight)
 				match[p.doc] = max(match[p.doc], v.factor)
 				share[p.doc] = max(share[p.doc], v.factor*p.share)
 			}

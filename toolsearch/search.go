@@ -42,12 +42,12 @@ type Hit struct {
 }
 
 const (
-	// patience is the time that a search without hits waits for servers that are being
+	// timeoutWithoutHits is the time that a search without hits waits for servers that are being
 	// connected. It is short, since a model can search again.
-	patience = 3 * time.Second
-	// glance is the time that a search with hits waits for servers that are being
+	timeoutWithoutHits = 3 * time.Second
+	// timeoutWithHits is the time that a search with hits waits for servers that are being
 	// connected. Most are ready by then, and one of them may have the intended tool.
-	glance = time.Second
+	timeoutWithHits = time.Second
 )
 
 // Options holds the services of ToolSearch. A call requires Catalogue.
@@ -116,10 +116,10 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 		o.Wake(ctx, 0)
 	}
 	f := find(o.Catalogue(), in, indexes)
-	if o.Wake != nil && (f.nothing() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
-		wait := glance
-		if f.nothing() {
-			wait = patience
+	if o.Wake != nil && (f.isIncomplete() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
+		wait := timeoutWithHits
+		if f.isIncomplete() {
+			wait = timeoutWithoutHits
 		}
 		env.Waiting()
 		o.Wake(ctx, wait)
@@ -131,8 +131,8 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 	return f.answer(), nil
 }
 
-// nothing reports whether the search has no hits or a requested name is missing.
-func (f *found) nothing() bool { return len(f.hits) == 0 || len(f.missing) > 0 }
+// isIncomplete reports whether the search has no hits or a requested name is missing.
+func (f *found) isIncomplete() bool { return len(f.hits) == 0 || len(f.missing) > 0 }
 
 // mayHaveMore reports whether waiting may bring tools of a server.
 func mayHaveMore(s tools.Server) bool {

@@ -22,13 +22,13 @@ func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *p
 			Next: "do it another way, or ask the user to look at it with mcp-toolset upstream diff " + name,
 		}
 	case s.m.AskAlways:
-		return s.ask(f, fmt.Sprintf("nobody has said that the tools of the server %s may be used", name))
+		return s.ask(f, fmt.Sprintf("no setting allows the tools of the server %s", name))
 	case !f.Declared.DestructiveHint():
 		return nil
 	case f.Declared.Destructive == nil:
-		return s.ask(f, fmt.Sprintf("the server %s does not say that the tool destroys nothing", name))
+		return s.ask(f, fmt.Sprintf("the server %s does not declare that the tool destroys nothing", name))
 	}
-	return s.ask(f, fmt.Sprintf("the server %s says that the tool may destroy something", name))
+	return s.ask(f, fmt.Sprintf("the server %s declares that the tool may destroy something", name))
 }
 
 func (s *server) ask(f *tools.Foreign, reason string) *policy.Decision {

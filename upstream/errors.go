@@ -132,7 +132,7 @@ func byNetwork(err error) *failure {
 	case errors.Is(err, errTooLong):
 		return &failure{reason: "it sends more than " + sizeText(maxAnswer)}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &failure{reason: "nobody listens at its address"}
+		return &failure{reason: "nothing listens at its address"}
 	case errors.As(err, &dns):
 		return &failure{reason: "its host is not known"}
 	case errors.As(err, &version):

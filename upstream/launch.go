@@ -167,7 +167,7 @@ func (c *child) Errors() io.ReadCloser { return c.errors }
 func (c *child) Ending() string {
 	switch exit := c.Wait(); {
 	case exit.Lost != nil:
-		return "without anybody seeing how"
+		return "in an unknown way"
 	case exit.Signal != 0:
 		return fmt.Sprintf("by signal %d (%s)", int(exit.Signal), exit.Signal)
 	default:

@@ -206,7 +206,7 @@ func (w *stderrTail) read(r io.Reader, log *slog.Logger) {
 			w.text = w.text[max(0, len(w.text)-maxWords):]
 			w.mu.Unlock()
 			if log.Enabled(context.Background(), slog.LevelDebug) {
-				log.Debug("an upstream server says", "text", line(string(part)))
+				log.Debug("an upstream server wrote to its standard error", "text", line(string(part)))
 			}
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -70,7 +70,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	tasktools.Announce(run.Tasks, p.Events)
 	lists := p.work(run.Tasks)
 	p.Gone = func(v session.View) {
-		bash.Gone(run, v)
+		bash.EndSession(run, v)
 		p.Events.Forget(v.Owner())
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
@@ -125,7 +125,7 @@ func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Option
 		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
 	if !p.options.Untried {
-		o.ReadOnly = func() error { return commands.ReadOnlyKnown(ctx) }
+		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }
 	}
 	return o
 }

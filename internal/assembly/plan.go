@@ -177,7 +177,7 @@ func (p *Plan) openAudit() error {
 	}
 	p.Audit = log
 	p.Closed = append(p.Closed, c.Path, c.Path+".lock")
-	for i := range c.Keep {
+	for i := range c.MaxFiles {
 		p.Closed = append(p.Closed, fmt.Sprintf("%s.%d", c.Path, i+1))
 	}
 	return nil

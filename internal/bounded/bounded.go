@@ -16,28 +16,28 @@ import (
 	"time"
 )
 
-// maxHung is the limit of abandoned operations that still run.
-const maxHung = 32
+// maxAbandoned is the limit of abandoned operations that still run.
+const maxAbandoned = 32
 
 var (
 	// ErrTime reports that the timeout passed.
 	ErrTime = errors.New("the file system does not answer")
-	// ErrHung reports that the operation was not started, because too many
+	// ErrTooMany reports that the operation was not started, because too many
 	// abandoned ones still run.
-	ErrHung = errors.New("too much still waits for a file system that does not answer")
+	ErrTooMany = errors.New("too much still waits for a file system that does not answer")
 )
 
-// hung is the number of abandoned operations that still run. It is global
+// abandoned is the number of abandoned operations that still run. It is global
 // because threads belong to the process.
-var hung atomic.Int32
+var abandoned atomic.Int32
 
 // Do runs f and returns its results. If ctx ends first, Do returns the cause of
 // ctx; after limit, it returns ErrTime. The context of f ends at the same time.
 // If f panics before that, Do panics with the stack of f.
 func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	var none T
-	if hung.Load() >= maxHung {
-		return none, ErrHung
+	if abandoned.Load() >= maxAbandoned {
+		return none, ErrTooMany
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTime)
 	defer cancel()
@@ -56,7 +56,7 @@ func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context)
 			}
 			done <- o
 			if !left.CompareAndSwap(false, true) {
-				hung.Add(-1)
+				abandoned.Add(-1)
 			}
 		}()
 		o.value, o.err = f(ctx)
@@ -68,9 +68,9 @@ func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context)
 		}
 		return o.value, o.err
 	case <-ctx.Done():
-		hung.Add(1)
+		abandoned.Add(1)
 		if !left.CompareAndSwap(false, true) {
-			hung.Add(-1) // f ended just now
+			abandoned.Add(-1) // f ended just now
 		}
 		return none, context.Cause(ctx)
 	}

@@ -23,7 +23,7 @@ func TestDo(t *testing.T) {
 		defer func() {
 			close(answer)
 			synctest.Wait()
-			if n := hung.Load(); n != 0 {
+			if n := abandoned.Load(); n != 0 {
 				t.Errorf("%d hang after all ended", n)
 			}
 		}()
@@ -50,13 +50,13 @@ func TestDo(t *testing.T) {
 			t.Errorf("what heeds its context sees %v", err)
 		}
 		synctest.Wait()
-		if n := hung.Load(); n != 2 {
+		if n := abandoned.Load(); n != 2 {
 			t.Errorf("%d hang, want 2", n)
 		}
-		for range maxHung - 2 {
+		for range maxAbandoned - 2 {
 			_, _ = Do(t.Context(), time.Minute, hang(answer))
 		}
-		if _, err := Do(t.Context(), time.Minute, hang(answer)); err != ErrHung {
+		if _, err := Do(t.Context(), time.Minute, hang(answer)); err != ErrTooMany {
 			t.Errorf("one more than may hang: %v", err)
 		}
 	})

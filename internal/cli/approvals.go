@@ -22,7 +22,7 @@ import (
 // to the user. Package approval guards against commands that unset the variable.
 func approvalsFolder(host *Host) (string, error) {
 	if host.Getenv(command.Marker) != "" {
-		return "", fmt.Errorf("%s is set, so this runs as a command of a tool; only the user can approve calls, in another terminal", command.Marker)
+		return "", fmt.Errorf("this runs as a command of a tool (%s is set); only the user can approve calls, in a terminal of their own", command.Marker)
 	}
 	dir, err := state.Dir(host.Getenv, host.Home)
 	if err != nil {
@@ -59,8 +59,8 @@ func approvalsCommand(host *Host) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "approvals [flags] [N]",
-		Short: "Show the calls that wait for the user, and what the user decided",
-		Long: "Shows the calls that wait for the user in all servers, what was declined in conversations, and what is always allowed.\n" +
+		Short: "Show the calls that wait for the user, and earlier decisions",
+		Long: "Shows the calls that wait for the user in all their servers, the calls that the user declined, and those that are always allowed.\n" +
 			"The list has one line for each. With N it shows that approval alone: a change of a file as a diff of up to 40 lines, any other call with all of its input.\n\n" +
 			"With --json it prints one JSON object with: servers, approvals, declined, always, and problems in words.",
 		Example: "  mcp-toolset approvals 7\n  mcp-toolset approvals --lift 7",

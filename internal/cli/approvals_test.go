@@ -268,7 +268,7 @@ func TestApprovalsInCommand(t *testing.T) {
 	d.pend(runCommand("x"))
 	d.env["MCP_TOOLSET_COMMAND"] = "1"
 	for _, args := range [][]string{{"approvals"}, {"approvals", "--json"}, {"approvals", "1"}, {"approvals", "--lift", "1"}, {"approvals", "--forget", "1"}, {"approve", "1"}, {"approve", "1", "--always"}, {"deny", "1"}} {
-		d.want(1, "mcp-toolset: MCP_TOOLSET_COMMAND is set, so this runs as a command of a tool; only the user can approve calls, in another terminal\n", args...)
+		d.want(1, "mcp-toolset: this runs as a command of a tool (MCP_TOOLSET_COMMAND is set); only the user can approve calls, in a terminal of their own\n", args...)
 	}
 	if d.server.Take(runCommand("x")) {
 		t.Error("granted")

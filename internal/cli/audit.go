@@ -23,7 +23,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	in.on(&f.required, "audit-required", "refuse calls that cannot be written to the audit log")
 	in.choice(&f.sync, "audit-sync", string(audit.Interval), auditSyncs, "when to flush lines to disk: `WHEN` is always, interval (each second) or never")
 	in.number(&f.size, "audit-max-size", audit.DefaultMaxSize>>20, 1, "begin a new audit file at this size in `MIB`")
-	in.number(&f.keep, "audit-keep", audit.DefaultKeep, 1, "keep `N` older audit files")
+	in.number(&f.keep, "audit-keep", audit.DefaultMaxFiles, 1, "keep `N` older audit files")
 }
 
 // config returns the configuration of the audit log, without a path if there is none.
@@ -35,6 +35,6 @@ func (f *auditFlags) config(host *Host) (audit.Config, error) {
 		return audit.Config{}, nil
 	}
 	return audit.Config{
-		Path: workspace.Expand(f.file, host.Dir, host.Home), MaxSize: int64(f.size) << 20, Keep: f.keep, Sync: audit.Sync(f.sync), Required: f.required,
+		Path: workspace.Expand(f.file, host.Dir, host.Home), MaxSize: int64(f.size) << 20, MaxFiles: f.keep, Sync: audit.Sync(f.sync), Required: f.required,
 	}, nil
 }

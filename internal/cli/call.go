@@ -29,7 +29,7 @@ func callCommand(host *Host) *cobra.Command {
 		Short: "Run one call as a client would and print its result",
 		Long: "Runs one call through the same server as any client and prints its content; with --json the whole result.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
-			"With --explain it first says on standard error what is decided on the call and why, as policy explain does, without hooks and classifiers.\n\n" +
+			"With --explain it first prints the decision on the call to standard error, as policy explain does, without hooks and classifiers.\n\n" +
 			"Exit status: 0 for a result, 1 for an error result, 2 for a wrong command line.",
 		Example: `  mcp-toolset call Read '{"file_path":"README.md"}'`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -30,9 +30,9 @@ func checkCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] [FILE...]",
 		Short: "Check settings and count their rules",
-		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and what is wrong with them:\n" +
+		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and their errors:\n" +
 			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n" +
-			"A misspelled key or tool name is an error, which stops a server; in the file of a project that nobody trusts it is a warning.\n\n" +
+			"A misspelled key or tool name is an error, which stops a server; in the file of a project without trust it is a warning.\n\n" +
 			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
 		Example: "  mcp-toolset policy check\n  mcp-toolset policy check .mcp-toolset/settings.json",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -165,7 +165,7 @@ func (k *checker) judge(s *settings.Settings, roots, more, said []string) int {
 func (k *checker) result(broken bool) error {
 	switch {
 	case k.err != nil:
-		return fmt.Errorf("printing what is wrong: %w", k.err)
+		return fmt.Errorf("printing the errors: %w", k.err)
 	case broken:
 		return exitCode(exitUsage)
 	case k.warns > 0:

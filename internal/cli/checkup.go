@@ -203,7 +203,7 @@ func (k *checkup) settings() {
 	}
 	c := checker{out: io.Discard, tools: builtin.List(builtin.Options{}), home: k.host.Home, servers: k.plan.Settings.UpstreamPrefixes()}
 	if n := c.judge(k.plan.Settings, k.plan.CanonicalRoots(), k.plan.Found.Warnings, nil); n > 0 {
-		k.add(checkWarn, "settings", "mcp-toolset policy check shows what is wrong", "%s: %s", text, count(n, "warning"))
+		k.add(checkWarn, "settings", "mcp-toolset policy check shows them", "%s: %s", text, count(n, "warning"))
 		return
 	}
 	k.add(checkOK, "settings", "", "%s", text)

@@ -18,9 +18,9 @@ func explainCommand(host *Host) *cobra.Command {
 	var asJSON, batch bool
 	cmd := &cobra.Command{
 		Use:   "explain [flags] TOOL [JSON | -]",
-		Short: "Say what would be decided on a call, without running it",
-		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why, and on each simple command of a Bash call.\n" +
-			"Nothing is run. Hooks and classifiers are not asked; the number of hooks is printed.\n" +
+		Short: "Show the decision on a call, without running it",
+		Long: "Shows the decision on one call, or with --batch on each line of standard input, with its reason, and that on each simple command of a Bash call.\n" +
+			"It runs no tool, no hook and no classifier. Their decisions are not in it; it shows the number of hooks.\n" +
 			"Files that commands name, and whether commands are contained, are judged with the whole call. A > marks the commands because of which it is not allowed.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +

@@ -135,7 +135,7 @@ func (o *httpOptions) add(in flagSection) {
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
 	in.text(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
 	in.text(&o.key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
-	in.on(&o.insecure, "insecure", "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network where nobody else can listen")
+	in.on(&o.insecure, "insecure", "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network that no other user can read")
 }
 
 // check rejects flags that could never have an effect.

@@ -30,8 +30,8 @@ func toolsCommand(host *Host) *cobra.Command {
 		Long: "Prints the tools a client gets: a table; json, the exact result of tools/list; anthropic, the tools array of the messages API;\n" +
 			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
 			"With --deferral auto these are the tools of a client that does not defer tools by itself, unless CLAUDE_CODE_SESSION_ID is set; --deferral hints prints those of one that does.\n\n" +
-			"Upstream servers whose tools are not known yet are connected to, as long as --wait says. The table counts about how many tokens each definition\n" +
-			"takes in a model's context, at four bytes a token. With --budget, exit status 1 says that what is loaded from the start takes more.",
+			"Upstream servers whose tools are not known yet are connected to, for up to --wait. The table counts about how many tokens each definition\n" +
+			"takes in a model's context, at four bytes a token. With --budget, the exit status is 1 if what is loaded from the start takes more.",
 		Example: "  mcp-toolset tools\n  mcp-toolset tools --format anthropic --root ~/src/app",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -50,7 +50,7 @@ func trustCommand(host *Host) *cobra.Command {
 				return listTrust(host.Out, trust)
 			}
 			if belowServer() {
-				return errors.New("this was started by a tool of the server; the user has to run it, in another terminal")
+				return errors.New("this was started by a tool of the server; ask the user to run it")
 			}
 			if remove != "" {
 				return removeTrust(cmd.Context(), host, trust, remove)
@@ -125,7 +125,7 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 		_, err := fmt.Fprintf(host.Out, "%s is trusted as it is.\n", plain.Line(dir))
 		return err
 	}
-	if _, err := fmt.Fprintf(host.Out, "Beside what it denies and asks about, %s says:\n", plain.Line(p.Path)); err != nil {
+	if _, err := fmt.Fprintf(host.Out, "Besides its deny and ask rules, %s contains:\n", plain.Line(p.Path)); err != nil {
 		return err
 	}
 	for _, l := range p.Settings.Loosens() {

@@ -57,7 +57,7 @@ func upstreamCommand(host *Host, open upstreamOpener) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "upstream",
 		Short: "Show the other MCP servers of the settings and what changed in their tools",
-		Long: "The settings can name other MCP servers, under mcpServers, whose tools are offered too. What a server says of a tool is read by a model,\n" +
+		Long: "The settings can name other MCP servers, under mcpServers, whose tools are offered too. A model reads the definitions of tools,\n" +
 			"so a definition that changes after you have looked at it may be an attack. These commands show what there is and what changed.",
 	}, upstreamListCommand(host, open), upstreamDiffCommand(host, open), upstreamForgetCommand(host))
 }
@@ -193,7 +193,7 @@ func upstreamForgetCommand(host *Host) *cobra.Command {
 // personOnly fails if this process is a command of a tool.
 func personOnly(host *Host) error {
 	if belowServer() || host.Getenv(command.Marker) != "" {
-		return errors.New("this was started by a tool of the server; the user has to run it, in another terminal")
+		return errors.New("this was started by a tool of the server; ask the user to run it")
 	}
 	return nil
 }

@@ -338,7 +338,7 @@ func TestUpstreamInCommand(t *testing.T) {
 	f.list["everything"] = changedListing
 	f.env["MCP_TOOLSET_COMMAND"] = "1"
 	for _, args := range [][]string{{"diff", "--accept", "--yes"}, {"diff", "--accept"}, {"forget", "everything"}} {
-		f.want(exitError, "mcp-toolset: this was started by a tool of the server; the user has to run it, in another terminal\n", args...)
+		f.want(exitError, "mcp-toolset: this was started by a tool of the server; ask the user to run it\n", args...)
 	}
 	f.want(exitError, changedShown, "diff", "everything")
 }

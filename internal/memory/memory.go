@@ -25,9 +25,9 @@ const (
 	// large is the size of input and output, in bytes, from which a call counts
 	// as large.
 	large = 4 << 20
-	// quiet is the time without the end of a large call after which memory is
+	// idleTime is the time without the end of a large call after which memory is
 	// returned.
-	quiet = 2 * time.Second
+	idleTime = 2 * time.Second
 )
 
 // Limit sets the soft limit of the process, unless GOMEMLIMIT is set.
@@ -101,8 +101,8 @@ func Used(bytes int) {
 	mu.Lock()
 	defer mu.Unlock()
 	if timer == nil {
-		timer = time.AfterFunc(quiet, debug.FreeOSMemory)
+		timer = time.AfterFunc(idleTime, debug.FreeOSMemory)
 		return
 	}
-	timer.Reset(quiet)
+	timer.Reset(idleTime)
 }

@@ -58,9 +58,9 @@ func (a *above) exclude(dir string) []byte {
 	return data
 }
 
-// leftOut returns the folder, the top or one above it, that the rules ignore, or "" if
+// ignoredFolder returns the folder, the top or one above it, that the rules ignore, or "" if
 // none is ignored.
-func (a *above) leftOut() string {
+func (a *above) ignoredFolder() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ignored

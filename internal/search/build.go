@@ -22,7 +22,7 @@ const (
 // a record and no update is running. Queries have priority.
 func (t *Tree) index(p *plan) {
 	s := t.s
-	if s.options.Index < 0 || t.plain.Load() || p == nil || !p.news {
+	if s.options.Index < 0 || t.plain.Load() || p == nil || !p.hasNew {
 		return
 	}
 	s.mu.Lock()
@@ -30,7 +30,7 @@ func (t *Tree) index(p *plan) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	full := t.built == p.listing && s.indexed.Load() >= s.limit()
-	if s.done || t.building || t.gone || full {
+	if s.done || t.building || t.dropped || full {
 		return
 	}
 	t.building = true
@@ -83,7 +83,7 @@ func (t *Tree) build(ctx context.Context) {
 	wait.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ready, t.built = !t.gone, l
+	t.ready, t.built = !t.dropped, l
 	t.account()
 }
 
@@ -123,7 +123,7 @@ func (t *Tree) account() {
 			held += int64(t.built.Files) * recallSize
 		}
 	}
-	if t.gone {
+	if t.dropped {
 		held = 0
 	}
 	t.s.indexed.Add(held - t.held)
@@ -134,7 +134,7 @@ func (t *Tree) account() {
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.records, t.store, t.ready, t.gone, t.built = nil, index.Store{}, false, true, nil
+	t.records, t.store, t.ready, t.dropped, t.built = nil, index.Store{}, false, true, nil
 	t.version++
 	t.account()
 }
@@ -162,8 +162,8 @@ func (b *builder) folder(at int) bool {
 			continue
 		}
 		b.t.mu.RLock()
-		known := b.t.knows(d.Files[i].ID, stamp)
-		gone := b.t.gone
+		known := b.t.hasRecord(d.Files[i].ID, stamp)
+		gone := b.t.dropped
 		b.t.mu.RUnlock()
 		if known {
 			continue
@@ -199,7 +199,7 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	file, before, err := folder.Open(f.Name)
 	b.post.Leave()
 	if err != nil {
-		b.t.keep(f.ID, recordOf(seen, unsigned), nil)
+		b.t.storeRecord(f.ID, recordOf(seen, unsigned), nil)
 		return
 	}
 	h := &posted{file, b.post, b.l.Dirs[at]}
@@ -232,14 +232,14 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	case sig == nil && before.Size > 0:
 		k = unsigned
 	}
-	b.t.keep(f.ID, recordOf(before, k), sig)
+	b.t.storeRecord(f.ID, recordOf(before, k), sig)
 }
 
-// keep stores the record and signature of a file.
-func (t *Tree) keep(id uint64, r record, sig index.Signature) {
+// storeRecord stores the record and signature of a file.
+func (t *Tree) storeRecord(id uint64, r record, sig index.Signature) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.gone || id > 1<<31 {
+	if t.dropped || id > 1<<31 {
 		return
 	}
 	for uint64(len(t.records)) <= id {

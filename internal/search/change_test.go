@@ -130,7 +130,7 @@ func testChanges(t *testing.T, f *forest, changes int, sum *changed) {
 		sum.skipped.Add(int64(p.listing.Files - len(p.jobs)))
 		watched.build.Wait()
 		tree = watched.Tree(f.dir, opener(f.dir))
-		if tree.list.Vouched() {
+		if tree.list.Covered() {
 			sum.vouched.Add(1)
 		}
 		if r := tree.recall.Load(); r != nil && r.kinds != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// keptText is the limit of the text buffer reused for the next file, in bytes.
-	keptText = 1 << 20
+	// maxReusedText is the limit of the text buffer reused for the next file, in bytes.
+	maxReusedText = 1 << 20
 	// turnText is the size of text, in bytes, beyond which the collector asks which
 	// entries are needed.
 	turnText = 1 << 20
@@ -48,7 +48,7 @@ type collector struct {
 
 // reset prepares the collector for the file name in dir.
 func (c *collector) reset(q *Query, dir, name string, stop func() bool) {
-	if cap(c.text) > keptText {
+	if cap(c.text) > maxReusedText {
 		c.text, c.entries = nil, nil
 	}
 	if c.on == nil {
@@ -66,8 +66,8 @@ func (c *collector) at() string {
 	return c.path
 }
 
-// take searches a chunk.
-func (c *collector) take(k source.Chunk) {
+// search searches a chunk.
+func (c *collector) search(k source.Chunk) {
 	t := c.part(k)
 	switch {
 	case c.q.Mode == Names:
@@ -162,7 +162,7 @@ func (c *collector) following(cur *cursor, limit int) {
 	}
 	at := 0
 	if c.shown >= cur.n {
-		at = cur.behind(c.shown)
+		at = cur.lineAfter(c.shown)
 	}
 	for n := c.shown + 1; c.after > 0 && at < limit; n++ {
 		line, size := lineAt(cur.text, at)
@@ -254,7 +254,7 @@ func (c *collector) show(n int, line []byte, at int) {
 		c.drop()
 	}
 	if len(c.text) > turnText && c.stream != nil && c.stream() {
-		c.f.base, c.f.given = c.f.shown, c.f.shown
+		c.f.base, c.f.added = c.f.shown, c.f.shown
 		c.text, c.entries = c.text[:0], c.entries[:0]
 	}
 }
@@ -294,9 +294,9 @@ func (c *cursor) seek(to int) int {
 	return c.n
 }
 
-// behind returns the offset of the line after line n. n is the line at c.at, or the
+// lineAfter returns the offset of the line after line n. n is the line at c.at, or the
 // next one.
-func (c *cursor) behind(n int) int {
+func (c *cursor) lineAfter(n int) int {
 	at := c.at
 	for m := c.n; m <= n; m++ {
 		_, size := lineAt(c.text, at)

@@ -187,7 +187,7 @@ func TestLinksAreNotIgnored(t *testing.T) {
 	}
 	s := New(options(-1, dir))
 	defer s.Close()
-	if a := search(t, s, dir, asked{pattern: "foo"}.query(t)); a.Left != 30 {
-		t.Errorf("%d ignored, want 30", a.Left)
+	if a := search(t, s, dir, asked{pattern: "foo"}.query(t)); a.IgnoredCount != 30 {
+		t.Errorf("%d ignored, want 30", a.IgnoredCount)
 	}
 }

@@ -25,7 +25,7 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	w.bind(limited)
 	defer w.end()
 	f, err := w.read(limited, file, size, "", path, 0, nil)
-	w.tell()
+	w.addNote()
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -37,7 +37,7 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	default:
 		f.failed = true
 	}
-	g.put(0, 1, f)
+	g.deliver(0, 1, f)
 	g.finish(q)
 	return a, nil
 }

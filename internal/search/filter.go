@@ -12,7 +12,7 @@ import (
 // filter adds the files that can match to the plan. It consults the record of a file
 // only if the record is of the file's current state. A file that the guess considers a
 // candidate has no stamp: its state is checked when it is read.
-func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *guess) error {
+func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *prefilter) error {
 	picked := g.picked
 	if g.listing != p.listing {
 		var err error
@@ -22,17 +22,17 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil, device: t.device.Load()}
+	all := planFilter{t: t, q: q, picked: picked, guessed: g.listing != nil, device: t.device.Load()}
 	all.filter, _ = g.asks()
 	if t.s.options.Watch {
 		all.recall = t.recalls(p)
 	}
 	files := p.listing.Files
 	if g.listing == p.listing && g.left != nil {
-		all.guess = g
+		all.prefilter = g
 		files = g.files()
 	}
-	parts := make([]sieve, t.s.workers)
+	parts := make([]planFilter, t.s.workers)
 	t.split(p.listing, files, func(w, from, to int) {
 		parts[w] = all
 		parts[w].p = plan{listing: p.listing, stamps: p.stamps}
@@ -44,8 +44,8 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 			j.from, j.to = j.from+at, j.to+at
 			p.jobs = append(p.jobs, j)
 		}
-		p.ranges, p.news = append(p.ranges, s.p.ranges...), p.news || s.p.news
-		a.Left, a.Picked = a.Left+s.left, a.Picked+s.files
+		p.ranges, p.hasNew = append(p.ranges, s.p.ranges...), p.hasNew || s.p.hasNew
+		a.IgnoredCount, a.Picked = a.IgnoredCount+s.ignoredCount, a.Picked+s.files
 	}
 	return ctx.Err()
 }
@@ -101,32 +101,32 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	return picked, nil
 }
 
-// sieve filters some folders of a plan.
-type sieve struct {
-	t       *Tree
-	q       *Query
-	picked  []bool // see choose
-	guessed bool   // whether a file without a stamp may be one that was not looked at
-	guess   *guess // for the same listing, with its results; nil if there is none
-	filter  *index.Filter
-	recall  *recall // for the same listing; nil if there is none
-	device  uint64
+// planFilter filters some folders of a plan.
+type planFilter struct {
+	t         *Tree
+	q         *Query
+	picked    []bool     // see choose
+	guessed   bool       // whether a file without a stamp may be one that was not looked at
+	prefilter *prefilter // for the same listing, with its results; nil if there is none
+	filter    *index.Filter
+	recall    *recall // for the same listing; nil if there is none
+	device    uint64
 
-	p           plan // of these folders
-	files, left int  // Answer.Picked and Answer.Left of these folders
+	p                   plan // of these folders
+	files, ignoredCount int  // Answer.Picked and Answer.Left of these folders
 }
 
-func (s *sieve) folders(ctx context.Context, from, to int) {
+func (s *planFilter) folders(ctx context.Context, from, to int) {
 	if s.recall != nil {
 		s.fromRecall(ctx, from, to)
 		return
 	}
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
-		s.left += d.Ignored
+		s.ignoredCount += d.Ignored
 		var done []bool // the files that cannot match; later records do not change that
-		if s.guess != nil && s.guess.left[i] != unseen {
-			done = s.guess.look[first:][:len(d.Files)]
+		if s.prefilter != nil && s.prefilter.left[i] != unseen {
+			done = s.prefilter.look[first:][:len(d.Files)]
 		}
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 }
 
 // file adds a job for file number n, if it can match.
-func (s *sieve) file(j job, n int, id uint64) {
+func (s *planFilter) file(j job, n int, id uint64) {
 	r, stamp := s.t.record(id), &s.p.stamps[n]
 	switch known := r.of(*stamp, s.device); {
 	case known:
@@ -155,14 +155,14 @@ func (s *sieve) file(j job, n int, id uint64) {
 			*stamp = r.stamp(s.device)
 		}
 	default:
-		s.p.news = s.p.news || s.t.recordable(*stamp)
+		s.p.hasNew = s.p.hasNew || s.t.recordable(*stamp)
 	}
 	s.p.jobs = append(s.p.jobs, j)
 }
 
 // possible reports whether a file can match, given that it is in the state of its
 // record. If it can, possible sets in j what must be read.
-func (s *sieve) possible(j *job, k kind, id uint64) bool {
+func (s *planFilter) possible(j *job, k kind, id uint64) bool {
 	from := len(s.p.ranges)
 	ranges, ok := s.q.possible(s.filter, s.p.ranges, id, k)
 	if !ok {

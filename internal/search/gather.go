@@ -31,7 +31,7 @@ type found struct {
 	text    []byte  // some of the lines shown, beginning with entry number base
 	entries []entry // their positions in text
 	base    int
-	given   int   // entries that are already in the answer
+	added   int   // entries that are already in the answer
 	bytes   int64 // bytes read
 	mtime   int64 // for Names that are sorted at the end
 	failed  bool  // could not be read
@@ -44,7 +44,7 @@ type entry struct{ start, end int }
 
 // size returns the approximate memory of a result, in bytes.
 func (f *found) size() int {
-	if f == nothing {
+	if f == noResult {
 		return 0
 	}
 	return 128 + len(f.path) + cap(f.text) + 16*cap(f.entries)
@@ -73,8 +73,8 @@ type gather struct {
 	stopped atomic.Bool // no more jobs are started; set under mu
 }
 
-// nothing is the result of a file without matches.
-var nothing = new(found)
+// noResult is the result of a file without matches.
+var noResult = new(found)
 
 func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 	g := &gather{q: q, total: jobs, later: later, answer: a}
@@ -85,14 +85,14 @@ func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 	return g
 }
 
-// put takes the results of consecutive jobs, from included and to excluded. Only the last
+// deliver takes the results of consecutive jobs, from included and to excluded. Only the last
 // one may have a result, f; nil means that it has none either.
-func (g *gather) put(from, to int, f *found) {
+func (g *gather) deliver(from, to int, f *found) {
 	if from >= to { // all were put, or the batch begins after the last job
 		return
 	}
 	if f == nil {
-		f = nothing
+		f = noResult
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +104,7 @@ func (g *gather) put(from, to int, f *found) {
 		return
 	}
 	for i := from; i < to-1; i++ {
-		g.waiting[i] = nothing
+		g.waiting[i] = noResult
 	}
 	g.waiting[to-1] = f
 	g.held += f.size()
@@ -117,7 +117,7 @@ func (g *gather) put(from, to int, f *found) {
 		if g.full {
 			g.past += f.bytes
 		}
-		if (!g.stopped.Load() || g.late) && f != nothing {
+		if (!g.stopped.Load() || g.late) && f != noResult {
 			g.add(f)
 		}
 		if g.full && !g.stopped.Load() && (g.total-g.next > countOn || g.past > countBytes && g.next < g.total) && g.q.Mode != Counts {
@@ -127,8 +127,8 @@ func (g *gather) put(from, to int, f *found) {
 	}
 }
 
-// putAll takes the results of some jobs if they arrive in any order.
-func (g *gather) putAll(list []*found) {
+// deliverAll takes the results of some jobs if they arrive in any order.
+func (g *gather) deliverAll(list []*found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range list {
@@ -176,11 +176,11 @@ func (g *gather) incomplete(why string) {
 	}
 }
 
-// wanted reports whether more jobs should be started.
-func (g *gather) wanted() bool { return !g.stopped.Load() }
+// needsMore reports whether more jobs should be started.
+func (g *gather) needsMore() bool { return !g.stopped.Load() }
 
-// keep returns the limit of entries of a file that can be needed.
-func (g *gather) keep() int {
+// entryLimit returns the limit of entries of a file that can be needed.
+func (g *gather) entryLimit() int {
 	end := g.q.page()
 	if end == 0 {
 		return math.MaxInt
@@ -259,7 +259,7 @@ func (g *gather) freeze(q *Query) *Answer {
 func (g *gather) end() {
 	if g.late { // there are gaps
 		for _, f := range g.waiting[min(g.next, len(g.waiting)):] {
-			if f != nil && f != nothing {
+			if f != nil && f != noResult {
 				g.add(f)
 			}
 		}
@@ -292,20 +292,20 @@ func (g *gather) add(f *found) {
 		a.Files = append(a.Files, File{f.path, f.hits})
 		return
 	}
-	from, to := max(0, g.q.Offset-first, f.given), f.shown
+	from, to := max(0, g.q.Offset-first, f.added), f.shown
 	if end > 0 {
 		to = min(to, end-first)
 	}
 	if from >= to {
 		return
 	}
-	if from < f.base || to-f.base > len(f.entries) || !g.give(f.slice(from-f.base, to-f.base, g.size == 0)) {
+	if from < f.base || to-f.base > len(f.entries) || !g.appendText(f.slice(from-f.base, to-f.base, g.size == 0)) {
 		g.tooLong()
 	}
 }
 
-// give adds text to the answer, if there is room for it.
-func (g *gather) give(text []byte) bool {
+// appendText adds text to the answer, if there is room for it.
+func (g *gather) appendText(text []byte) bool {
 	if g.size+len(text) > maxText {
 		return false
 	}
@@ -332,7 +332,7 @@ func (g *gather) stream(f *found) (undo func()) {
 		return nil
 	}
 	size, back := g.size, g.q.Out.Mark()
-	if !g.give(f.slice(0, len(f.entries), g.size == 0)) {
+	if !g.appendText(f.slice(0, len(f.entries), g.size == 0)) {
 		g.tooLong()
 	}
 	return func() {

@@ -444,7 +444,7 @@ func TestSpare(t *testing.T) {
 	search(t, s, dir, asked{pattern: "foo"}.query(t))
 	s.build.Wait()
 	tree := s.Tree(dir, opener(dir))
-	tree.keep(10*fewRecords, record{kind: unsigned}, nil)
+	tree.storeRecord(10*fewRecords, record{kind: unsigned}, nil)
 	write(t, filepath.Join(dir, "b"), "foo")
 	search(t, s, dir, asked{pattern: "foo"}.query(t))
 	s.build.Wait()
@@ -467,8 +467,8 @@ func TestRest(t *testing.T) {
 	for i := range 3 {
 		var a Answer
 		p, err := s.Tree(dir, opener(dir)).plan(context.Background(), asked{pattern: "foo"}.query(t), &a)
-		if err != nil || p.news != (i == 0) {
-			t.Errorf("query %d has news: %t, %v", i, p.news, err)
+		if err != nil || p.hasNew != (i == 0) {
+			t.Errorf("query %d has news: %t, %v", i, p.hasNew, err)
 		}
 		search(t, s, dir, asked{pattern: "foo"}.query(t))
 		s.build.Wait()

@@ -13,12 +13,12 @@ import (
 
 // Found holds the files of a tree that were chosen by name.
 type Found struct {
-	Files      []string // paths below the top, the newest first, ties by path
-	Listed     int      // number of files in the tree
-	Left       int      // number of ignored files and folders
-	Ignored    string   // the top or a folder above it, if that is ignored
-	Unreadable int      // number of folders that could not be read, without those of Silent
-	Silent     []string // folders on a file system that does not answer, if Show allows them
+	Files        []string // paths below the top, the newest first, ties by path
+	Listed       int      // number of files in the tree
+	IgnoredCount int      // number of ignored files and folders
+	Ignored      string   // the top or a folder above it, if that is ignored
+	Unreadable   int      // number of folders that could not be read, without those of Silent
+	Silent       []string // folders on a file system that does not answer, if Show allows them
 }
 
 // Names finds the files that Pick chooses and Show allows. It ignores the other fields
@@ -29,8 +29,8 @@ func (t *Tree) Names(ctx context.Context, q *Query) (*Found, error) {
 	own := *q
 	own.picking = new(sync.Mutex)
 	for q := &own; ; q = q.again() {
-		f, err := attempt(ctx, t, forever, func(ctx context.Context) (*Found, error) { return t.names(ctx, q) })
-		if errors.Is(err, errLost) {
+		f, err := attempt(ctx, t, noDeadline, func(ctx context.Context) (*Found, error) { return t.names(ctx, q) })
+		if errors.Is(err, errTreeBlocked) {
 			t = t.s.Tree(t.top, t.open)
 			continue
 		}
@@ -45,14 +45,14 @@ func (t *Tree) names(ctx context.Context, q *Query) (*Found, error) {
 		return nil, err
 	}
 	f := &Found{Listed: l.Files}
-	f.Silent, f.Unreadable = q.leftOut(l)
-	f.Ignored = t.above.leftOut()
+	f.Silent, f.Unreadable = q.unreadableFolders(l)
+	f.Ignored = t.above.ignoredFolder()
 	hits, err := pickNames(ctx, q, l)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range l.Dirs {
-		f.Left += d.Ignored
+		f.IgnoredCount += d.Ignored
 	}
 	if err := t.stamp(ctx, l, hits); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 					}
 					if folder != nil {
 						s, err := folder.Stat(hits[i].name)
-						hits[i].mtime, hits[i].there = s.Mtime, err == nil || !walk.Gone(err)
+						hits[i].mtime, hits[i].there = s.Mtime, err == nil || !walk.HasVanished(err)
 					}
 				}
 				if to >= len(hits) {

@@ -104,7 +104,7 @@ func TestLostOut(t *testing.T) {
 	q.Line = func(dst []byte, path string, _ int, _ []byte, _ int) []byte {
 		switch runs[path]++; {
 		case path == "b" && runs[path] == 1:
-			s.lose(tree)
+			s.dropTree(tree)
 			<-again
 			defer close(behind)
 		case path == "a" && runs[path] == 2:
@@ -132,10 +132,10 @@ func TestAbandoned(t *testing.T) {
 		q, a := asked{pattern: "foo", mode: Lines}.query(t), new(Answer)
 		q.Out = out
 		g := newGather(q, 2, false, a)
-		g.put(0, 1, &found{path: "a", hits: 1, shown: 1, text: []byte("a\n"), entries: []entry{{0, 2}}})
+		g.deliver(0, 1, &found{path: "a", hits: 1, shown: 1, text: []byte("a\n"), entries: []entry{{0, 2}}})
 		end(g, q)
-		g.put(1, 2, late)
-		g.putAll([]*found{late})
+		g.deliver(1, 2, late)
+		g.deliverAll([]*found{late})
 		if undo := g.stream(late); undo != nil || out.String() != "a\n" || a.Total != 1 {
 			t.Errorf("%s: %q, %d entries", name, out.String(), a.Total)
 		}

@@ -152,7 +152,7 @@ func TestPutNext(t *testing.T) {
 		g.held = maxWaiting + 1
 		put := make(chan bool)
 		go func() {
-			g.put(4, 6, nil)
+			g.deliver(4, 6, nil)
 			close(put)
 		}()
 		synctest.Wait()
@@ -161,7 +161,7 @@ func TestPutNext(t *testing.T) {
 			t.Error("the job behind does not wait")
 		default:
 		}
-		g.put(0, 4, nil)
+		g.deliver(0, 4, nil)
 		<-put
 		if g.next != 6 {
 			t.Errorf("the next is %d", g.next)
@@ -181,13 +181,13 @@ func TestLate(t *testing.T) {
 		want  string
 	}{{Lines, 0, "acd"}, {Counts, 0, "acd"}, {Lines, 2, "ac"}, {Names, 2, "ac"}} {
 		g := newGather(asked{pattern: "foo", mode: tc.mode, limit: tc.limit}.query(t), 6, false, new(Answer))
-		g.put(4, 5, shown("d"))
-		g.put(2, 4, shown("c"))
+		g.deliver(4, 5, shown("d"))
+		g.deliver(2, 4, shown("c"))
 		g.stop(late)
 		if skip, keep := g.window(1); skip != 0 || keep < len(tc.want)-1 {
 			t.Errorf("%+v: entries %d to %d are kept", tc, skip, keep)
 		}
-		g.put(0, 1, shown("a"))
+		g.deliver(0, 1, shown("a"))
 		g.end()
 		got := string(g.answer.Text)
 		for _, f := range g.answer.Files {

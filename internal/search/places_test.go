@@ -70,7 +70,7 @@ func TestLeftOut(t *testing.T) {
 		if want != "" {
 			want = filepath.Join(dir, want)
 		}
-		if got := s.LeftOut(filepath.Join(dir, name)); got != want {
+		if got := s.IgnoredBy(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -104,10 +104,10 @@ type Answer struct {
 	// without those of Silent. Files count only if they may be shown. Closed is the
 	// number of folders among them.
 	Unreadable, Closed int
-	// Left is the number of ignored files and folders. Ignored is the searched folder
+	// IgnoredCount is the number of ignored files and folders. Ignored is the searched folder
 	// or one above it, if that is ignored, and "" otherwise.
-	Left    int
-	Ignored string
+	IgnoredCount int
+	Ignored      string
 	// Silent lists the folders that were not searched because their file system does
 	// not answer, if they may be shown.
 	Silent []string

@@ -17,7 +17,7 @@ const maxSpan = 64 << 20
 func (w *worker) bind(ctx context.Context) {
 	w.stop = func() bool { return ctx.Err() != nil }
 	w.window = func() (int, int) {
-		w.put(w.job, nil)
+		w.deliver(w.job, nil)
 		return w.g.window(w.job)
 	}
 	w.each = w.chunk
@@ -40,7 +40,7 @@ func (w *worker) bind(ctx context.Context) {
 // returns nil if the file has no result, and with an error the result so far.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
-	w.c.keep, w.c.window, w.c.stream = w.g.keep(), w.window, w.stream
+	w.c.keep, w.c.window, w.c.stream = w.g.entryLimit(), w.window, w.stream
 	switch {
 	case w.known == signed: // has no NUL, or has changed: see inState
 		w.reader.Mode = source.Search
@@ -55,10 +55,10 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	if (w.q.Mode == Names && w.known == signed || w.q.Mode == Lines && w.known == binary) && !w.q.Match.Spanning() {
 		w.reader.Gather = source.Little
 	}
-	w.seen = false
+	w.binaryMatch = false
 	each := w.each
 	if w.q.Match.Spanning() {
-		each = w.whole(each)
+		each = w.joinChunks(each)
 	}
 	var r source.Result
 	var err error
@@ -75,8 +75,8 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 		r.Kind = source.Binary // its NUL may be outside of the ranges
 	}
 	switch {
-	case r.Kind == source.Binary && w.seen:
-		w.takeBack()
+	case r.Kind == source.Binary && w.binaryMatch:
+		w.discardText()
 		return w.binary(w.c.at()), err
 	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
 		return nil, err
@@ -84,8 +84,8 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	return w.c.done(), err
 }
 
-// takeBack removes the current file's text from the answer.
-func (w *worker) takeBack() {
+// discardText removes the current file's text from the answer.
+func (w *worker) discardText() {
 	if w.undo != nil {
 		w.undo()
 		w.undo = nil
@@ -103,13 +103,13 @@ func (w *worker) binary(path string) *found {
 // chunk searches a chunk of the file.
 func (w *worker) chunk(k source.Chunk) (more bool) {
 	if (k.Binary || w.known == binary) && w.q.Mode == Lines {
-		w.seen = w.seen || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
-		return !w.seen
+		w.binaryMatch = w.binaryMatch || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
+		return !w.binaryMatch
 	}
 	if k.Inside || k.Cut {
 		w.note("a line over 16 MiB was searched in pieces, as if each were a line")
 	}
-	w.c.take(k)
+	w.c.search(k)
 	// A NUL that is still to come would invalidate the result.
 	return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 }
@@ -122,16 +122,16 @@ func (w *worker) note(why string) {
 	}
 }
 
-// tell passes on the note about a file.
-func (w *worker) tell() {
+// addNote passes on the note about a file.
+func (w *worker) addNote() {
 	if w.noted != "" {
 		w.g.note(w.noted)
 		w.noted = ""
 	}
 }
 
-// whole joins the chunks of a text for a pattern that spans lines.
-func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
+// joinChunks joins the chunks of a text for a pattern that spans lines.
+func (w *worker) joinChunks(each func(source.Chunk) bool) func(source.Chunk) bool {
 	var all source.Chunk
 	var text []byte
 	return func(k source.Chunk) bool {

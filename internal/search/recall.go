@@ -11,8 +11,8 @@ import (
 // While a watcher vouches for the tree, most searches find the listing, stamps and
 // records of the search before. Comparing again would mostly wait for memory.
 type recall struct {
-	of   compared
-	left int // number of ignored files and folders
+	of           compared
+	ignoredCount int // number of ignored files and folders
 
 	// By file: its ID and its recorded kind. unknown means that there is no record of
 	// its current state. nil until a second search needs them.
@@ -49,7 +49,7 @@ func (t *Tree) recalls(p *plan) *recall {
 	r := &recall{of: of, ids: make([]uint64, len(p.stamps)), kinds: make([]kind, len(p.stamps))}
 	n := 0
 	for _, d := range p.listing.Dirs {
-		r.left += d.Ignored
+		r.ignoredCount += d.Ignored
 		for _, f := range d.Files {
 			r.ids[n] = f.ID
 			if known := t.record(f.ID); known.of(p.stamps[n], of.device) {
@@ -63,7 +63,7 @@ func (t *Tree) recalls(p *plan) *recall {
 }
 
 // fromRecall filters folders by the recall.
-func (s *sieve) fromRecall(ctx context.Context, from, to int) {
+func (s *planFilter) fromRecall(ctx context.Context, from, to int) {
 	if from == to {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *sieve) fromRecall(ctx context.Context, from, to int) {
 		end = l.First[to]
 	}
 	if from == 0 {
-		s.left += s.recall.left
+		s.ignoredCount += s.recall.ignoredCount
 	}
 	dir := from
 	for n := l.First[from]; n < end; n++ {
@@ -86,7 +86,7 @@ func (s *sieve) fromRecall(ctx context.Context, from, to int) {
 		s.files++
 		var j job
 		if k := s.recall.kinds[n]; k == unknown {
-			s.p.news = s.p.news || s.t.recordable(s.p.stamps[n])
+			s.p.hasNew = s.p.hasNew || s.t.recordable(s.p.stamps[n])
 		} else if !s.possible(&j, k, s.recall.ids[n]) {
 			continue
 		}

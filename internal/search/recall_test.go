@@ -95,7 +95,7 @@ func TestRecallSame(t *testing.T) {
 	recall := tree.recalls(p)
 	end := len(p.listing.Dirs)
 	for range 300 {
-		s := sieve{t: tree, q: foo(t), device: tree.device.Load(), p: *p}
+		s := planFilter{t: tree, q: foo(t), device: tree.device.Load(), p: *p}
 		s.filter = tree.store.Filter(s.q.Match.Filter())
 		if r.IntN(2) == 0 {
 			s.picked = make([]bool, p.listing.Files)

@@ -42,11 +42,11 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	}
 	for q := &own; ; q = q.again() {
 		var g atomic.Pointer[gather]
-		a, err := attempt(ctx, t, t.s.left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
+		a, err := attempt(ctx, t, t.s.remaining(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
 		switch {
 		case errors.Is(err, bounded.ErrTime):
 			a, err = t.broken(g.Load(), q), nil
-		case errors.Is(err, errLost):
+		case errors.Is(err, errTreeBlocked):
 			g.Load().abandon()
 			undo()
 			t = t.s.Tree(t.top, t.open)
@@ -125,7 +125,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 			to := int(next.Add(int64(batch)))
 			w.first = to - batch
 			for i := w.first; i < min(to, len(p.jobs)); i++ {
-				if !g.wanted() {
+				if !g.needsMore() {
 					return
 				}
 				if ctx.Err() != nil {
@@ -134,10 +134,10 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 				}
 				w.job = i
 				if f := w.search(ctx, p.jobs[i]); f != nil {
-					w.put(i+1, f)
+					w.deliver(i+1, f)
 				}
 			}
-			w.put(min(to, len(p.jobs)), nil)
+			w.deliver(min(to, len(p.jobs)), nil)
 			if to >= len(p.jobs) {
 				return
 			}
@@ -148,7 +148,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	}
 	work()
 	wait.Wait()
-	p.news = p.news || g.stale
+	p.hasNew = p.hasNew || g.stale
 	if !g.finish(q) {
 		return context.Canceled // nobody waits any more
 	}
@@ -184,23 +184,23 @@ func (g *gather) order(q *Query) {
 
 // worker searches files one after the other.
 type worker struct {
-	t      *Tree
-	q      *Query
-	p      *plan
-	g      *gather
-	top    *walk.Top
-	reader *source.Reader
-	job    int      // the number of the file in the plan
-	first  int      // the first job that was not put
-	own    []*found // results, if they may arrive in any order: no waiting
-	named  bool     // whether the caller named the file: then it is always searched
-	known  kind     // recorded kind of the file
-	bytes  int64    // bytes read of the file
-	seen   bool     // whether the file is binary and has a match
-	noted  string   // see note
-	c      collector
-	near   []index.Range // the ranges of the file that are read
-	part   []byte        // buffer for a part of a range
+	t           *Tree
+	q           *Query
+	p           *plan
+	g           *gather
+	top         *walk.Top
+	reader      *source.Reader
+	job         int      // the number of the file in the plan
+	first       int      // the first job that was not put
+	own         []*found // results, if they may arrive in any order: no waiting
+	named       bool     // whether the caller named the file: then it is always searched
+	known       kind     // recorded kind of the file
+	bytes       int64    // bytes read of the file
+	binaryMatch bool     // whether the file is binary and has a match
+	noted       string   // see note
+	c           collector
+	near        []index.Range // the ranges of the file that are read
+	part        []byte        // buffer for a part of a range
 
 	// See bind.
 	stop   func() bool
@@ -218,23 +218,23 @@ type worker struct {
 	err    error  // why folder is not open
 }
 
-// put passes on the result of the job before to; nil if it has none. It is not called
+// deliver passes on the result of the job before to; nil if it has none. It is not called
 // for each job, because it may wait for others.
-func (w *worker) put(to int, f *found) {
+func (w *worker) deliver(to int, f *found) {
 	switch {
 	case !w.g.later:
-		w.g.put(w.first, to, f)
+		w.g.deliver(w.first, to, f)
 		w.first = to
 	case f != nil:
 		w.own = append(w.own, f)
 	case len(w.own) > 0:
-		w.g.putAll(w.own)
+		w.g.deliverAll(w.own)
 		w.own = w.own[:0]
 	}
 }
 
 func (w *worker) end() {
-	w.g.putAll(w.own)
+	w.g.deliverAll(w.own)
 	w.reader.Release()
 	if w.folder != nil {
 		w.folder.Close()
@@ -265,11 +265,11 @@ func (w *worker) search(ctx context.Context, j job) *found {
 	w.bytes, w.undo = 0, nil
 	name := w.p.listing.Dirs[j.dir].Files[j.file].Name
 	f, err := w.file(ctx, j, name)
-	w.tell()
+	w.addNote()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		w.g.note(late)
-	case err != nil && walk.Gone(err):
+	case err != nil && walk.HasVanished(err):
 	case err != nil && f == nil:
 		f = &found{path: join(w.path, name), failed: true, skipped: true}
 	case err != nil:
@@ -295,7 +295,7 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		if !errors.Is(err, source.ErrChanged) {
 			return f, err
 		}
-		w.takeBack()
+		w.discardText()
 		w.noted = "" // ranges of another text may begin within a line
 	}
 	w.post.Enter(w.p.listing.Dirs[j.dir])

@@ -104,8 +104,8 @@ type Searcher struct {
 	racy    time.Duration // see walk.Racy
 	retry   time.Duration // see the constant
 
-	patience, grace time.Duration // see the constants
-	silent          silent
+	silentCheck, grace time.Duration // see the constants
+	silent             silent
 
 	ctx   context.Context // of the work in the background
 	close context.CancelFunc
@@ -125,7 +125,7 @@ func New(o Options) *Searcher {
 	if o.Index == 0 {
 		o.Index = DefaultIndex
 	}
-	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry, patience: patience, grace: grace}
+	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry, silentCheck: silentCheck, grace: grace}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	return s
 }
@@ -147,12 +147,12 @@ func (s *Searcher) Tree(top string, open walk.Opener) *Tree {
 	return t
 }
 
-// LeftOut returns path, a canonical path, or the folder above it that ignore files
+// IgnoredBy returns path, a canonical path, or the folder above it that ignore files
 // exclude, or "" if none is excluded.
-func (s *Searcher) LeftOut(path string) string {
+func (s *Searcher) IgnoredBy(path string) string {
 	a := above{top: path, home: s.options.Home, getenv: s.options.Getenv}
 	a.look()
-	return a.leftOut()
+	return a.ignoredFolder()
 }
 
 // drop removes a tree, if it is still there. Queries that use it continue. s.mu must be

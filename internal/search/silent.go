@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// patience is the interval of the check whether a worker still waits for the same
+	// silentCheck is the interval of the check whether a worker still waits for the same
 	// system call. It is longer than a disk needs to wake up, and leaves time to search
 	// the rest.
-	patience = 3 * time.Second
+	silentCheck = 3 * time.Second
 	// grace is the time a search may take to notice its deadline.
 	grace = time.Second
-	// forever bounds a search without a deadline.
-	forever = 1 << 62
+	// noDeadline bounds a search without a deadline.
+	noDeadline = 1 << 62
 	// closeTime bounds how long Close waits for a file system.
 	closeTime = time.Second
 )
 
-// errLost is the reason to start a search again: its tree waits for a file system that
+// errTreeBlocked is the reason to start a search again: its tree waits for a file system that
 // does not answer.
-var errLost = errors.New("the tree waits for a file system that does not answer")
+var errTreeBlocked = errors.New("the tree waits for a file system that does not answer")
 
 // silent holds the canonical paths of folders whose file system does not answer, with
 // the number of searches that wait there. A folder is not opened while a search waits.
@@ -87,7 +87,7 @@ func (s *silent) add(path string, n int) {
 func (t *Tree) observed(ctx context.Context, do func(context.Context)) {
 	o := &observer{t: t, monitor: new(walk.Monitor)}
 	o.mu.Lock()
-	o.timer = time.AfterFunc(t.s.patience, o.look)
+	o.timer = time.AfterFunc(t.s.silentCheck, o.look)
 	o.mu.Unlock()
 	defer o.end()
 	do(walk.WithMonitor(ctx, o.monitor))
@@ -119,9 +119,9 @@ func (o *observer) look() {
 		}
 	}
 	if len(o.stuck) > 0 {
-		o.t.s.lose(o.t)
+		o.t.s.dropTree(o.t)
 	}
-	o.timer.Reset(o.t.s.patience)
+	o.timer.Reset(o.t.s.silentCheck)
 }
 
 func (o *observer) end() {
@@ -134,10 +134,10 @@ func (o *observer) end() {
 	}
 }
 
-// lose drops a tree that waits for the file system. Its users start again with another
+// dropTree drops a tree that waits for the file system. Its users start again with another
 // one.
-func (s *Searcher) lose(t *Tree) {
-	t.lose(errLost)
+func (s *Searcher) dropTree(t *Tree) {
+	t.setBlocked(errTreeBlocked)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(t)
@@ -145,28 +145,28 @@ func (s *Searcher) lose(t *Tree) {
 
 // attempt calls do, which uses the tree and may wait for the file system. attempt
 // returns without waiting for do when ctx ends, when the time limit is over
-// (bounded.ErrTime), or when the tree is lost (errLost).
+// (bounded.ErrTime), or when the tree is lost (errTreeBlocked).
 func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(context.Context) (T, error)) (result T, err error) {
 	if t.s.silent.has(t.top) {
 		return result, walk.ErrSilent
 	}
 	trying, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(t.lost, func() { cancel(errLost) })()
+	defer context.AfterFunc(t.blocked, func() { cancel(errTreeBlocked) })()
 	result, err = bounded.Do(trying, limit, func(ctx context.Context) (result T, err error) {
 		t.observed(ctx, func(ctx context.Context) { result, err = do(ctx) })
 		return result, err
 	})
-	if err != nil && ctx.Err() == nil && t.lost.Err() != nil {
-		err = errLost // whatever error do returned
+	if err != nil && ctx.Err() == nil && t.blocked.Err() != nil {
+		err = errTreeBlocked // whatever error do returned
 	}
 	return result, err
 }
 
-// left returns the time limit of a search.
-func (s *Searcher) left(deadline time.Time) time.Duration {
+// remaining returns the time limit of a search.
+func (s *Searcher) remaining(deadline time.Time) time.Duration {
 	if deadline.IsZero() {
-		return forever
+		return noDeadline
 	}
 	return max(0, time.Until(deadline)) + s.grace
 }
@@ -201,9 +201,9 @@ func (q *Query) anew(ctx context.Context) bool {
 	return true
 }
 
-// leftOut returns the folders of a listing whose file system does not answer, if they
+// ignoredFolder returns the folders of a listing whose file system does not answer, if they
 // may be shown, and the number of the other folders that could not be read.
-func (q *Query) leftOut(l *walk.Listing) (silent []string, unreadable int) {
+func (q *Query) unreadableFolders(l *walk.Listing) (silent []string, unreadable int) {
 	if unreadable = l.Unreadable; unreadable == 0 {
 		return nil, 0
 	}

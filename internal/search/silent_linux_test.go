@@ -26,7 +26,7 @@ func silentTree(t *testing.T) (s *Searcher, dir string, end func()) {
 	}
 	end = silentfs.Mount(t, slow)
 	s = New(Options{})
-	s.patience = 20 * time.Millisecond
+	s.silentCheck = 20 * time.Millisecond
 	t.Cleanup(func() { end(); s.Close() })
 	return s, dir, end
 }
@@ -75,7 +75,7 @@ func TestSilentLater(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), "foo\n")
 	write(t, filepath.Join(dir, "slow", "b"), "foo\n")
 	s := New(Options{})
-	s.patience = 20 * time.Millisecond
+	s.silentCheck = 20 * time.Millisecond
 	defer s.Close()
 	for range 2 {
 		if a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t)); err != nil || a.Total != 2 {
@@ -94,7 +94,7 @@ func TestSilentLater(t *testing.T) {
 // the silent folder is noticed. Other searches of the same tree do not wait forever.
 func TestSilentInTime(t *testing.T) {
 	s, dir, _ := silentTree(t)
-	s.patience = time.Hour
+	s.silentCheck = time.Hour
 	late := foo(t)
 	late.Deadline = time.Now().Add(-time.Second)
 	a, err := s.Tree(dir, opener(dir)).Search(t.Context(), late)
@@ -109,7 +109,7 @@ func TestSilentInTime(t *testing.T) {
 	tree := s.Tree(dir, opener(dir))
 	time.AfterFunc(20*time.Millisecond, func() {
 		s.silent.add(filepath.Join(dir, "slow"), 1)
-		s.lose(tree)
+		s.dropTree(tree)
 	})
 	a, err = tree.Search(t.Context(), foo(t))
 	if err != nil || a.Total != 3 || !slices.Equal(a.Silent, []string{"slow"}) {

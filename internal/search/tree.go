@@ -46,10 +46,10 @@ type Tree struct {
 	ready    bool   // whether records were made
 	building bool
 	built    *walk.Listing // the listing for which records were made last
-	gone     bool          // whether the Searcher dropped the tree
+	dropped  bool          // whether the Searcher dropped the tree
 
-	lost context.Context // ends when the tree waits for a file system that does not answer
-	lose context.CancelCauseFunc
+	blocked    context.Context // ends when the tree waits for a file system that does not answer
+	setBlocked context.CancelCauseFunc
 
 	watching    bool      // a watcher is being set up
 	unwatchable bool      // no watcher is possible
@@ -79,7 +79,7 @@ const recordSize = 40
 
 func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	t := &Tree{s: s, top: top, open: open}
-	t.lost, t.lose = context.WithCancelCause(context.Background())
+	t.blocked, t.setBlocked = context.WithCancelCause(context.Background())
 	o := walk.Options{Workers: s.workers, Watch: s.options.Watch, Racy: s.racy}
 	t.above = &above{top: top, home: s.options.Home, getenv: s.options.Getenv}
 	o.Above, o.Exclude = t.above.look, t.above.exclude
@@ -89,7 +89,7 @@ func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	t.list = walk.New(func() (*os.File, error) {
 		f, err := open()
 		if err == nil {
-			ok, dev := walk.Tells(f)
+			ok, dev := walk.HasReliableStamps(f)
 			t.device.Store(dev)
 			t.plain.Store(!ok)
 		}
@@ -122,8 +122,8 @@ func (t *Tree) record(id uint64) record {
 	return t.records[id]
 }
 
-// knows reports whether there is a record of the state s. t.mu must be held.
-func (t *Tree) knows(id uint64, s walk.Stamp) bool {
+// hasRecord reports whether there is a record of the state s. t.mu must be held.
+func (t *Tree) hasRecord(id uint64, s walk.Stamp) bool {
 	return t.record(id).of(s, t.device.Load())
 }
 
@@ -147,7 +147,7 @@ type plan struct {
 	jobs    []job
 	ranges  []index.Range
 	sorted  bool // in the order of the mode; otherwise Names are sorted at the end
-	news    bool // there are files that could be recorded
+	hasNew  bool // there are files that could be recorded
 
 	gathering *atomic.Pointer[gather] // where run stores its gather; may be nil
 }
@@ -159,7 +159,7 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	t.mu.RUnlock()
 	// The records are of use if they leave few files to be read.
 	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
-	g := &guess{t: t, q: q}
+	g := &prefilter{t: t, q: q}
 	if look && !t.s.options.Watch { // a watcher's stamps are there already
 		if err := g.begin(ctx); err != nil {
 			return nil, err
@@ -176,10 +176,10 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	}
 	p := &plan{listing: l, sorted: q.Mode != Names}
 	a.Listed = l.Files
-	a.Silent, a.Unreadable = q.leftOut(l)
-	a.Ignored = t.above.leftOut()
+	a.Silent, a.Unreadable = q.unreadableFolders(l)
+	a.Ignored = t.above.ignoredFolder()
 	if all {
-		p.news = !ready
+		p.hasNew = !ready
 		return p, p.all(ctx, q, a)
 	}
 	p.stamps = stamps
@@ -193,7 +193,7 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 }
 
 // look returns the listing and, if stamps is set, the stamps that the guess needs.
-func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, []walk.Stamp, error) {
+func (t *Tree) look(ctx context.Context, stamps bool, g *prefilter) (*walk.Listing, []walk.Stamp, error) {
 	if !stamps {
 		l, err := t.list.Refresh(ctx)
 		return l, nil, err
@@ -210,7 +210,7 @@ func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, 
 	if spare == nil {
 		spare = new([]walk.Stamp)
 	}
-	return t.list.RefreshStat(ctx, *spare, g.listing, func() walk.Looker { return g.looker(ctx) })
+	return t.list.RefreshStat(ctx, *spare, g.listing, func() walk.StatChooser { return g.newWorker(ctx) })
 }
 
 // done recycles what a plan does not need any more.
@@ -232,7 +232,7 @@ func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	rest := false // whether all remaining files are picked
 	for i, d := range p.listing.Dirs {
 		path := d.Path()
-		a.Left += d.Ignored
+		a.IgnoredCount += d.Ignored
 		rest = rest || q.rest()
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match

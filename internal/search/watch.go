@@ -24,7 +24,7 @@ func (t *Tree) watch() {
 	defer s.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.done || t.watching || t.unwatchable || t.gone || !t.ready || time.Since(t.failed) < s.retry {
+	if s.done || t.watching || t.unwatchable || t.dropped || !t.ready || time.Since(t.failed) < s.retry {
 		return
 	}
 	t.watching = true

@@ -50,7 +50,7 @@ func (s *Settings) Classifier() []classifier.Stage {
 // it.
 func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifier.Stage, error) {
 	if n.kind != isObject {
-		return nil, n.want(path, "an object")
+		return nil, n.typeError(path, "an object")
 	}
 	known := stageKeys
 	if first {
@@ -78,7 +78,7 @@ func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifie
 	}
 	switch {
 	case stage.Command == nil && stage.URL == "":
-		return nil, fmt.Errorf("line %d: %s: it names nobody to ask; add command or url", n.line, path)
+		return nil, fmt.Errorf("line %d: %s: it has neither command nor url; add one of them", n.line, path)
 	case stage.Command != nil && stage.URL != "":
 		return nil, fmt.Errorf("line %d: %s: it has both command and url; take one out", n.line, path)
 	}
@@ -89,11 +89,11 @@ func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifie
 func (s *Settings) readCommand(path string, n *node) ([]string, error) {
 	const want = "a program and its arguments, or a text for sh"
 	if n.kind != isString && n.kind != isArray {
-		return nil, n.want(path, want)
+		return nil, n.typeError(path, want)
 	}
 	if n.kind == isString {
 		if strings.TrimSpace(n.text) == "" || strings.ContainsRune(n.text, 0) {
-			return nil, n.want(path, want)
+			return nil, n.typeError(path, want)
 		}
 		return []string{"sh", "-c", n.text}, nil
 	}
@@ -121,7 +121,7 @@ func (s *Settings) readCommand(path string, n *node) ([]string, error) {
 // to another address, so the code that connects must check again.
 func readLoopback(path string, n *node) (string, error) {
 	if n.kind != isString {
-		return "", n.want(path, "a string")
+		return "", n.typeError(path, "a string")
 	}
 	err := loopback(n.text)
 	if err != nil {
@@ -152,7 +152,7 @@ func readSeconds(path string, n *node) (time.Duration, error) {
 	seconds, err := strconv.ParseFloat(n.text, 64)
 	limit := time.Duration(seconds * float64(time.Second))
 	if n.kind != isNumber || err != nil || seconds > maxClassifierTime.Seconds() || limit <= 0 {
-		have := n.want(path, "a number of seconds, more than 0 and at most 60")
+		have := n.typeError(path, "a number of seconds, more than 0 and at most 60")
 		if n.kind == isNumber {
 			have = fmt.Errorf("%w %s", have, plain.Quote(n.text))
 		}

@@ -52,16 +52,16 @@ func (s *Settings) unknownTop(f field) {
 	if slices.Contains(topKeys, f.key) {
 		return // "$schema", which editors use
 	}
-	if meant := meantKey(f.key); meant != "" && !slices.Contains(claudeTopKeys, f.key) {
+	if meant := intendedKey(f.key); meant != "" && !slices.Contains(claudeTopKeys, f.key) {
 		s.faults = append(s.faults, fmt.Sprintf("%s: %s is not a known key; did you mean %s?", s.at(f.line), joinName("", f.key), meant))
 		return
 	}
 	s.warn(f.line, "%s: unknown key, ignored", joinKey("", f.key))
 }
 
-// meantKey returns the full name of the key that an unknown top-level key misspells,
+// intendedKey returns the full name of the key that an unknown top-level key misspells,
 // or "" if there is none.
-func meantKey(key string) string {
+func intendedKey(key string) string {
 	if near := nearest.Typo(key, topKeys); near != "" {
 		return near
 	}

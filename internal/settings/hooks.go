@@ -33,7 +33,7 @@ const (
 // has; their hooks never run here.
 func (s *Settings) readHooks(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)
@@ -47,7 +47,7 @@ func (s *Settings) readHooks(f field) error {
 			continue
 		}
 		if g.value.kind != isArray {
-			return g.value.want(path, "an array of objects")
+			return g.value.typeError(path, "an array of objects")
 		}
 		for i, n := range g.value.items {
 			if err := s.readGroup(hook.Event(g.key), fmt.Sprintf("%s[%d]", path, i), n); err != nil {
@@ -69,7 +69,7 @@ func eventNames() []string {
 // readGroup reads a matcher and its hooks.
 func (s *Settings) readGroup(event hook.Event, path string, n *node) error {
 	if n.kind != isObject {
-		return n.want(path, "an object")
+		return n.typeError(path, "an object")
 	}
 	tools, hooks := hook.AllTools, []hook.Hook(nil)
 	listed := false
@@ -78,13 +78,13 @@ func (s *Settings) readGroup(event hook.Event, path string, n *node) error {
 		switch f.key {
 		case "matcher":
 			if f.value.kind != isString {
-				return f.value.want(at, "a string")
+				return f.value.typeError(at, "a string")
 			}
 			tools = s.readMatcher(event, f.line, at, f.value.text)
 		case "hooks":
 			listed = true
 			if f.value.kind != isArray {
-				return f.value.want(at, "an array of objects")
+				return f.value.typeError(at, "an array of objects")
 			}
 			for i, item := range f.value.items {
 				one, ok, err := s.readHook(fmt.Sprintf("%s[%d]", at, i), item)
@@ -125,7 +125,7 @@ func (s *Settings) readMatcher(event hook.Event, line int, path, text string) ho
 // readHook reads one hook. ok reports whether there is a command to run.
 func (s *Settings) readHook(path string, n *node) (h hook.Hook, ok bool, err error) {
 	if n.kind != isObject {
-		return hook.Hook{}, false, n.want(path, "an object")
+		return hook.Hook{}, false, n.typeError(path, "an object")
 	}
 	h = hook.Hook{Timeout: defaultHookTimeout, Source: s.source}
 	kind, typed := "", false
@@ -135,7 +135,7 @@ func (s *Settings) readHook(path string, n *node) (h hook.Hook, ok bool, err err
 		switch f.key {
 		case "type", "command":
 			if f.value.kind != isString {
-				return hook.Hook{}, false, f.value.want(at, "a string")
+				return hook.Hook{}, false, f.value.typeError(at, "a string")
 			}
 			if f.key == "command" {
 				h.Command = f.value.text
@@ -144,7 +144,7 @@ func (s *Settings) readHook(path string, n *node) (h hook.Hook, ok bool, err err
 			}
 		case "timeout":
 			if f.value.kind != isNumber {
-				return hook.Hook{}, false, f.value.want(at, "a number of seconds")
+				return hook.Hook{}, false, f.value.typeError(at, "a number of seconds")
 			}
 			h.Timeout = s.readTimeout(f.line, at, f.value.text)
 		default:

@@ -44,8 +44,8 @@ type field struct {
 	value *node
 }
 
-// want returns the error for a value of a wrong type.
-func (n *node) want(path, want string) error {
+// typeError returns the error for a value of a wrong type.
+func (n *node) typeError(path, want string) error {
 	if path == "" {
 		path = "the file"
 	}
@@ -59,12 +59,12 @@ func (n *node) want(path, want string) error {
 // strings returns the items of an array of strings.
 func (n *node) strings(path string) ([]string, error) {
 	if n.kind != isArray {
-		return nil, n.want(path, "an array of strings")
+		return nil, n.typeError(path, "an array of strings")
 	}
 	var out []string
 	for i, item := range n.items {
 		if item.kind != isString {
-			return nil, item.want(fmt.Sprintf("%s[%d]", path, i), "a string")
+			return nil, item.typeError(fmt.Sprintf("%s[%d]", path, i), "a string")
 		}
 		out = append(out, item.text)
 	}
@@ -74,7 +74,7 @@ func (n *node) strings(path string) ([]string, error) {
 // string returns the value of a string.
 func (n *node) string(path string) (string, error) {
 	if n.kind != isString {
-		return "", n.want(path, "a string")
+		return "", n.typeError(path, "a string")
 	}
 	return n.text, nil
 }
@@ -82,7 +82,7 @@ func (n *node) string(path string) (string, error) {
 // bool returns the value of a boolean.
 func (n *node) bool(path string) (bool, error) {
 	if n.kind != isBool {
-		return false, n.want(path, "true or false")
+		return false, n.typeError(path, "true or false")
 	}
 	return n.truth, nil
 }

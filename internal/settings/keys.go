@@ -25,7 +25,7 @@ var (
 // read reads the settings from the JSON of the file.
 func (s *Settings) read(n *node) error {
 	if n.kind != isObject {
-		return n.want("", "an object")
+		return n.typeError("", "an object")
 	}
 	for _, f := range n.fields {
 		var err error
@@ -71,7 +71,7 @@ func (s *Settings) read(n *node) error {
 
 func (s *Settings) readPermissions(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)
@@ -137,13 +137,13 @@ func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 
 func (s *Settings) readMode(path string, n *node) error {
 	if n.kind != isString || !slices.Contains(policy.Modes, n.text) {
-		err := n.want(path, `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"`)
+		err := n.typeError(path, `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"`)
 		if near := nearest.Names(n.text, policy.Modes, 1); n.kind == isString && len(near) == 1 {
 			err = fmt.Errorf("%w; did you mean %s?", err, near[0])
 		}
 		return err
 	}
-	s.mode = given(n.text)
+	s.mode = scalarOf(n.text)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (s *Settings) Mode() string {
 
 func (s *Settings) readFeatures(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		switch {
@@ -167,7 +167,7 @@ func (s *Settings) readFeatures(f field) error {
 		case g.value.kind == isString && (g.value.text == "on" || g.value.text == "off"):
 			s.features[g.key] = feature{s.at(g.line), g.value.text == "on"}
 		default:
-			return g.value.want(joinKey(f.key, g.key), `true, false, "on" or "off"`)
+			return g.value.typeError(joinKey(f.key, g.key), `true, false, "on" or "off"`)
 		}
 	}
 	return nil
@@ -178,9 +178,9 @@ var editGuards = []string{"default", "strict", "off"}
 
 func (s *Settings) readEditGuard(f field) error {
 	if f.value.kind != isString || !slices.Contains(editGuards, f.value.text) {
-		return f.value.want(f.key, `"strict", "default" or "off"`)
+		return f.value.typeError(f.key, `"strict", "default" or "off"`)
 	}
-	s.editGuard = given(f.value.text)
+	s.editGuard = scalarOf(f.value.text)
 	return nil
 }
 
@@ -195,9 +195,9 @@ func (s *Settings) EditGuard() string {
 
 func (s *Settings) readTaskList(f field) error {
 	if f.value.kind != isString || !worklist.ValidName(f.value.text) {
-		return f.value.want(f.key, "a name of "+worklist.NameRule)
+		return f.value.typeError(f.key, "a name of "+worklist.NameRule)
 	}
-	s.taskList = given(f.value.text)
+	s.taskList = scalarOf(f.value.text)
 	return nil
 }
 

@@ -10,7 +10,7 @@ type scalar[T any] struct {
 	set   bool
 }
 
-func given[T any](value T) scalar[T] { return scalar[T]{value, true} }
+func scalarOf[T any](value T) scalar[T] { return scalar[T]{value, true} }
 
 // or returns the value, or def if it is unset.
 func (s scalar[T]) or(def T) T {

@@ -180,7 +180,7 @@ func TestLoosens(t *testing.T) {
 			"Bash(b\u202e\u001b[2K)"], "additionalDirectories": []},
 		"features": {"web": true}, "reminder": {"exempt": ["m"]}, "odd": {"allow": 1},
 		"sandbox": {"caches": false, "allowWrite": ["/x"]}, "editGuard": "off"}`)
-	want := []Loose{
+	want := []Loosening{
 		{"permissions.allow", 2, `"Bash(a *)"`},
 		{"permissions.allow", 3, `"Bash(b\u202e\x1b[2K)"`},
 		{"features.web", 4, "true"},

@@ -20,4 +20,4 @@ func rootOwns(info fs.FileInfo) bool {
 	return ok && st.Uid == 0
 }
 
-func userOwns(info fs.FileInfo) bool { return state.Ours(info) }
+func userOwns(info fs.FileInfo) bool { return state.OwnedByUser(info) }

@@ -37,7 +37,7 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 		}
 	}
 	if verdict != Trusted {
-		f.tellFaults(layer, tools)
+		f.warnFaults(layer, tools)
 	}
 	seen[layer.Path] = true
 	f.Layers = append(f.Layers, layer)
@@ -57,9 +57,9 @@ func (f *Found) verdict(trust *Trust, p *ProjectSettings) Verdict {
 	return verdict
 }
 
-// tellFaults warns about faults in the settings of a project that is not trusted.
+// warnFaults warns about faults in the settings of a project that is not trusted.
 // Faults of rules are already among the warnings of the policy.
-func (f *Found) tellFaults(layer Layer, tools []string) {
+func (f *Found) warnFaults(layer Layer, tools []string) {
 	for _, fault := range layer.Settings.Faults(nil) {
 		f.warn("%s", fault)
 	}

@@ -25,7 +25,7 @@ const maxSettings = 1 << 20
 type owners uint8
 
 const (
-	anyone   owners = iota // a project's file: it can only make decisions stricter until it is trusted
+	anyOwner owners = iota // a project's file: it can only make decisions stricter until it is trusted
 	named                  // a file named on the command line: owned by the user or root
 	users                  // owned by the user or root, in a folder where no other user can put files
 	managers               // owned by root, in such a folder
@@ -69,7 +69,7 @@ func readFile(path, canonical string, by owners) ([]byte, error) {
 	if err != nil {
 		return nil, reading(path, cause(err))
 	}
-	if err := fits(path, seen, by); err != nil {
+	if err := checkFile(path, seen, by); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(canonical, os.O_RDONLY|noFollow, 0)
@@ -84,7 +84,7 @@ func readFile(path, canonical string, by owners) ([]byte, error) {
 	if err != nil {
 		return nil, reading(path, cause(err))
 	}
-	if err := fits(path, info, by); err != nil {
+	if err := checkFile(path, info, by); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
@@ -97,9 +97,9 @@ func readFile(path, canonical string, by owners) ([]byte, error) {
 	return data, nil
 }
 
-// fits returns an error unless the file can be a settings file and has the owner and
+// checkFile returns an error unless the file can be a settings file and has the owner and
 // mode that by requires.
-func fits(path string, info fs.FileInfo, by owners) error {
+func checkFile(path string, info fs.FileInfo, by owners) error {
 	shown := plain.Line(path)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -108,7 +108,7 @@ func fits(path string, info fs.FileInfo, by owners) error {
 		return fmt.Errorf("reading settings: %s is not a regular file; put one there, or remove it", shown)
 	case info.Size() > maxSettings:
 		return tooLarge(path)
-	case by == anyone || !hasOwners:
+	case by == anyOwner || !hasOwners:
 		return nil
 	case by == managers && !rootOwns(info):
 		return fmt.Errorf("reading settings: %s does not belong to root; run chown root %s", shown, shown)
@@ -165,7 +165,7 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	case !info.IsDir():
 		return nil, nil
 	}
-	data, err := readFile(path, path, anyone)
+	data, err := readFile(path, path, anyOwner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -190,7 +190,7 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 func Load(path string) (*Settings, error) {
 	by := named
 	if filepath.Base(filepath.Dir(path)) == policy.ProjectFolder {
-		by = anyone
+		by = anyOwner
 	}
 	data, _, err := read(path, by)
 	if err != nil {

@@ -7,13 +7,13 @@ import "strings"
 func (s *Settings) readReminder(f field) error {
 	switch {
 	case f.value.kind == isBool:
-		s.reminder = given(f.value.truth)
+		s.reminder = scalarOf(f.value.truth)
 		return nil
 	case f.value.kind == isString && (f.value.text == "on" || f.value.text == "off"):
-		s.reminder = given(f.value.text == "on")
+		s.reminder = scalarOf(f.value.text == "on")
 		return nil
 	case f.value.kind != isObject:
-		return f.value.want(f.key, `true, false, "on", "off" or {"exempt": [model...]}`)
+		return f.value.typeError(f.key, `true, false, "on", "off" or {"exempt": [model...]}`)
 	}
 	for _, g := range f.value.fields {
 		if g.key != reminderKeys[0] {

@@ -33,7 +33,7 @@ type sandbox struct {
 
 func (s *Settings) readSandbox(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)
@@ -45,18 +45,18 @@ func (s *Settings) readSandbox(f field) error {
 			s.sandbox.allowWrite, err = s.readDirectories(path, g.value)
 		case "caches":
 			if g.value.kind != isBool {
-				return g.value.want(path, "true or false")
+				return g.value.typeError(path, "true or false")
 			}
-			s.sandbox.caches = given(g.value.truth)
+			s.sandbox.caches = scalarOf(g.value.truth)
 		case "network":
 			if g.value.kind == isObject {
 				s.warn(g.line, "%s: the form of Claude Code is not known here, ignored", path)
 				continue
 			}
 			if text := g.value.text; g.value.kind != isString || text != "allow" && text != "deny" {
-				return g.value.want(path, `"allow" or "deny"`)
+				return g.value.typeError(path, `"allow" or "deny"`)
 			}
-			s.sandbox.network = given(g.value.text == "allow")
+			s.sandbox.network = scalarOf(g.value.text == "allow")
 		default:
 			s.unknownBelow(g.line, f.key, g.key, sandboxKeys, claudeSandboxKeys)
 		}
@@ -79,7 +79,7 @@ func (s *Settings) Sandbox() Sandbox {
 
 func (s *Settings) readEnv(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)

@@ -46,8 +46,8 @@ type Settings struct {
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
 	taskList     scalar[string]
-	loose        []Loose  // the entries that Tightened leaves out
-	warnings     []string // about keys
+	loosenings   []Loosening // the entries that Tightened leaves out
+	warnings     []string    // about keys
 	ruleWarnings []string
 	faults       []string // about keys; see Faults
 	missing      []string // about additional directories; see Faults

@@ -12,20 +12,20 @@ import (
 // Settings of projects that are not trusted yet: which of them apply, and what the
 // user is asked to trust.
 
-// Loose is an entry of the settings that could make a decision less strict, or run a
+// Loosening is an entry of the settings that could make a decision less strict, or run a
 // program.
-type Loose struct {
+type Loosening struct {
 	Key   string // such as "permissions.allow" or "features.web"
 	Line  int    // 1-based
 	Value string // complete, in one line, safe to show; for a server's env and headers only the name
 }
 
 // Loosens returns the entries that Tightened leaves out, in the order of the file.
-func (s *Settings) Loosens() []Loose {
+func (s *Settings) Loosens() []Loosening {
 	if s == nil {
 		return nil
 	}
-	return slices.Clone(s.loose)
+	return slices.Clone(s.loosenings)
 }
 
 // Tightened returns the settings without the entries that could make a decision less
@@ -43,17 +43,17 @@ func (s *Settings) Tightened() *Settings {
 		t.pin = s.pin
 	}
 	t.ruleWarnings = t.rules.Warnings()
-	if len(s.loose) > 0 {
+	if len(s.loosenings) > 0 {
 		t.warnings = append(t.warnings, fmt.Sprintf("%s is not trusted: of it only deny and ask rules hold, not %s; to use all of it, run mcp-toolset trust %s",
-			plain.Quote(s.source), s.looseKeys(), quoted(s.root)))
+			plain.Quote(s.source), s.looseningKeys(), quoted(s.root)))
 	}
 	return t
 }
 
-// looseKeys names the keys that Tightened leaves out, each with its first line.
-func (s *Settings) looseKeys() string {
+// looseningKeys names the keys that Tightened leaves out, each with its first line.
+func (s *Settings) looseningKeys() string {
 	var out, seen []string
-	for _, l := range s.loose {
+	for _, l := range s.loosenings {
 		key := l.Key
 		if top, _, below := strings.Cut(key, "."); below && top != permissionsKey {
 			key = top
@@ -76,7 +76,7 @@ func (s *Settings) noteTop(f field) {
 	case allowedServersKey:
 		// An empty list has no entries to note, but overrides the list of another file.
 		if f.value.kind == isArray && len(f.value.items) == 0 {
-			s.loose = append(s.loose, Loose{f.key, f.line, f.value.json()})
+			s.loosenings = append(s.loosenings, Loosening{f.key, f.line, f.value.json()})
 		}
 		s.note(f.key, f.value)
 	default:
@@ -98,7 +98,7 @@ func (s *Settings) noteServers(f field) {
 				continue
 			}
 			for _, value := range g.value.fields {
-				s.loose = append(s.loose, Loose{at, value.line, strconv.Quote(value.key)})
+				s.loosenings = append(s.loosenings, Loosening{at, value.line, strconv.Quote(value.key)})
 			}
 		}
 	}
@@ -110,14 +110,14 @@ func (s *Settings) note(key string, n *node) {
 	switch n.kind {
 	case isArray:
 		for _, item := range n.items {
-			s.loose = append(s.loose, Loose{key, item.line, item.json()})
+			s.loosenings = append(s.loosenings, Loosening{key, item.line, item.json()})
 		}
 	case isObject:
 		for _, f := range n.fields {
 			s.note(joinKey(key, f.key), f.value)
 		}
 	default:
-		s.loose = append(s.loose, Loose{key, n.line, n.json()})
+		s.loosenings = append(s.loosenings, Loosening{key, n.line, n.json()})
 	}
 }
 

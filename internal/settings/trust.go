@@ -82,7 +82,7 @@ func (t *Trust) change(ctx context.Context, with func(map[string]string)) error 
 	if err := state.EnsurePrivate(filepath.Dir(t.file)); err != nil {
 		return err
 	}
-	release, err := t.locks.Take(ctx, t.file)
+	release, err := t.locks.Lock(ctx, t.file)
 	if err != nil {
 		return fmt.Errorf("locking what is trusted: %w", err)
 	}

@@ -27,7 +27,7 @@ var transports = map[string]bool{"stdio": false, "http": true, "streamable-http"
 
 func (s *Settings) readServers(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	var all []Upstream
 	for _, g := range f.value.fields {
@@ -65,7 +65,7 @@ func unusable(name string) string {
 func (s *Settings) readServer(g field) (u Upstream, ok bool, err error) {
 	path := joinKey(serversKey, g.key)
 	if g.value.kind != isObject {
-		return u, false, g.value.want(path, "an object")
+		return u, false, g.value.typeError(path, "an object")
 	}
 	u = Upstream{Name: g.key, Root: s.root, Source: s.source, Line: g.line}
 	kind, line := "", 0
@@ -126,12 +126,12 @@ func (s *Settings) readServerKey(u *Upstream, path string, f field) (err error) 
 		u.Eager, err = f.value.bool(at)
 	case "loading":
 		if f.value.kind != isString || f.value.text != "deferred" && f.value.text != "always" {
-			return f.value.want(at, `"deferred" or "always"`)
+			return f.value.typeError(at, `"deferred" or "always"`)
 		}
 		u.Always = f.value.text == "always"
 	case "timeout":
 		if f.value.kind != isNumber {
-			return f.value.want(at, "a number of milliseconds")
+			return f.value.typeError(at, "a number of milliseconds")
 		}
 		u.Timeout = s.readMilliseconds(at, f.value)
 	default:
@@ -162,7 +162,7 @@ func (u *Upstream) complete(line int, kind string) error {
 // readText reads a string that is not blank.
 func (s *Settings) readText(path string, n *node) (string, error) {
 	if n.kind != isString || strings.TrimSpace(n.text) == "" {
-		return "", n.want(path, "a text")
+		return "", n.typeError(path, "a text")
 	}
 	s.readReferences(path, n)
 	return n.text, nil
@@ -181,7 +181,7 @@ func (s *Settings) readMap(path string, n *node, fits func(key string) bool) (ma
 			return nil, fmt.Errorf("line %d: %s: there can be none of that name", f.line, at)
 		}
 		if f.value.kind != isString {
-			return nil, f.value.want(at, "a string")
+			return nil, f.value.typeError(at, "a string")
 		}
 		s.readReferences(at, f.value)
 		out[f.key] = f.value.text
@@ -234,7 +234,7 @@ func (s *Settings) readMilliseconds(path string, n *node) time.Duration {
 
 func (s *Settings) readUpstream(f field) error {
 	if f.value.kind != isObject {
-		return f.value.want(f.key, "an object")
+		return f.value.typeError(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		at := joinKey(f.key, g.key)
@@ -246,7 +246,7 @@ func (s *Settings) readUpstream(f field) error {
 		if err != nil {
 			return err
 		}
-		if s.pin = given(pin); !pin {
+		if s.pin = scalarOf(pin); !pin {
 			s.note(at, g.value)
 		}
 	}

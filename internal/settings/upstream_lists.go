@@ -42,7 +42,7 @@ const wantServer = `a name, or an object with one of "serverName", "serverComman
 // since it might deny any server.
 func (s *Settings) readDenied(f field) error {
 	if f.value.kind != isArray {
-		return f.value.want(f.key, "an array")
+		return f.value.typeError(f.key, "an array")
 	}
 	for i, n := range f.value.items {
 		e, err := s.readServerEntry(fmt.Sprintf("%s[%d]", f.key, i), n)
@@ -58,7 +58,7 @@ func (s *Settings) readDenied(f field) error {
 // nothing.
 func (s *Settings) readAllowed(f field) error {
 	if f.value.kind != isArray {
-		return f.value.want(f.key, "an array")
+		return f.value.typeError(f.key, "an array")
 	}
 	allowed := allowedServers{Origin: s.at(f.line)}
 	for i, n := range f.value.items {
@@ -74,7 +74,7 @@ func (s *Settings) readAllowed(f field) error {
 		}
 		allowed.entries = append(allowed.entries, e)
 	}
-	s.allowed = given(allowed)
+	s.allowed = scalarOf(allowed)
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (s *Settings) readServerEntry(at string, n *node) (e serverEntry, err error
 		return e, nil
 	}
 	if n.kind != isObject {
-		return e, n.want(at, wantServer)
+		return e, n.typeError(at, wantServer)
 	}
 	if len(n.fields) != 1 || !slices.Contains(serverEntryKeys, n.fields[0].key) {
 		return e, fmt.Errorf("line %d: %s: want %s", n.line, at, wantServer)
@@ -95,19 +95,19 @@ func (s *Settings) readServerEntry(at string, n *node) (e serverEntry, err error
 	switch f.key {
 	case "serverName":
 		if f.value.kind != isString || f.value.text == "" {
-			return e, f.value.want(at, "a name")
+			return e, f.value.typeError(at, "a name")
 		}
 		e.name = f.value.text
 	case "serverUrl":
 		if f.value.kind != isString {
-			return e, f.value.want(at, "a URL")
+			return e, f.value.typeError(at, "a URL")
 		}
 		if e.url = newURLPattern(f.value.text); e.url == nil {
-			return e, f.value.want(at, "a URL such as https://example.com/*, in which * stands for any text")
+			return e, f.value.typeError(at, "a URL such as https://example.com/*, in which * stands for any text")
 		}
 	default:
 		if f.value.kind != isArray {
-			return e, f.value.want(at, "a program and its arguments")
+			return e, f.value.typeError(at, "a program and its arguments")
 		}
 		e.command, err = s.readCommand(at, f.value)
 	}

@@ -257,7 +257,7 @@ func TestTightenedUpstreams(t *testing.T) {
 		"w": {"url": "https://x.com/", "headers": {"Authorization": "s3cret"}, "eager": true}},
 		"deniedMcpServers": ["bad"], "allowedMcpServers": [],
 		"upstream": {"pin": true}}`)
-	want := []Loose{
+	want := []Loosening{
 		{"mcpServers.a.command", 1, `"./x"`}, {"mcpServers.a.args", 1, `"-c"`}, {"mcpServers.a.args", 1, `"y\x1b[2K"`},
 		{"mcpServers.a.env", 2, `"TOKEN"`}, {"mcpServers.a.env", 2, `"B\u202e"`},
 		{"mcpServers.w.url", 3, `"https://x.com/"`}, {"mcpServers.w.headers", 3, `"Authorization"`}, {"mcpServers.w.eager", 3, "true"},
@@ -282,7 +282,7 @@ func TestTightenedUpstreams(t *testing.T) {
 		t.Errorf("%s, %v, %+v", why, refused, m.Upstreams())
 	}
 	off := parse(t, "/p/s.json", "/p", `{"upstream":{"pin":false},"allowedMcpServers":["x"]}`)
-	if diff := cmp.Diff([]Loose{{"upstream.pin", 1, "false"}, {"allowedMcpServers", 1, `"x"`}}, off.Loosens()); diff != "" {
+	if diff := cmp.Diff([]Loosening{{"upstream.pin", 1, "false"}, {"allowedMcpServers", 1, `"x"`}}, off.Loosens()); diff != "" {
 		t.Errorf("loosens (-want +have):\n%s", diff)
 	}
 	pinned := parse(t, "/u.json", "/", `{"upstream":{"pin":true}}`)

@@ -50,7 +50,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		j.discard(command.Stopped)
 		return tools.Result[Output]{}, err
 	}
-	text := fmt.Sprintf("Running in the background as task %s. %s", id, howToWait(id))
+	text := fmt.Sprintf("Running in the background as task %s. %s", id, waitAdvice(id))
 	return tools.Result[Output]{
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
@@ -61,9 +61,8 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	}, nil
 }
 
-// howToWait returns advice on how to wait for a task: the client gets no notification
-// of its end.
-func howToWait(id string) string {
+// waitAdvice returns advice on how to wait for a task.
+func waitAdvice(id string) string {
 	return fmt.Sprintf(`A later answer reports its end; TaskOutput {"task_id":"%s"} waits for it, TaskStop ends it.`, id)
 }
 
@@ -77,7 +76,7 @@ func (c *call) moved(j *job) (tools.Result[Output], error) {
 	}
 	took := time.Since(j.Started).Round(time.Second / 10)
 	a := answer{
-		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, howToWait(id)),
+		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, waitAdvice(id)),
 		effect: session.Effect{Output: j.Output().Path()},
 		meta:   map[string]any{metaStatus: "running", metaDuration: took.Milliseconds(), metaContained: j.Contained()},
 	}
@@ -94,8 +93,8 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	switch {
 	case r.Lost != nil:
 		a.meta[metaStatus] = "lost"
-	case r.Why != command.ByItself:
-		a.meta[metaStatus] = map[bool]string{true: "timed out", false: "stopped"}[r.Why == command.Timeout]
+	case r.EndReason != command.ByItself:
+		a.meta[metaStatus] = map[bool]string{true: "timed out", false: "stopped"}[r.EndReason == command.Timeout]
 	case r.Signal != 0:
 		a.meta[metaStatus], a.meta[metaSignal] = "signalled", signalName(r.Signal)
 	default:
@@ -104,7 +103,7 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	if j.failed(r) || r.Code != 0 { // also for a code that is no failure, as of a grep without a match
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
-	if r.Why == command.Timeout && shellsafe.LeadingSleep(c.command) {
+	if r.EndReason == command.Timeout && shellsafe.LeadingSleep(c.command) {
 		note := "a command that begins with sleep is stopped at its timeout; use Sleep"
 		if !c.readOnly {
 			note += " or run_in_background"
@@ -263,7 +262,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 // forHooks returns the fields that hooks get in addition to the result. A command has a single output stream, so stdout holds the output that the
 // answer shows and stderr is empty.
 func forHooks(j *job, shown, id string, runs bool) tools.HookFields {
-	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().Why != command.ByItself, "isImage": false}
+	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().EndReason != command.ByItself, "isImage": false}
 	f.Text("stdout", shown)
 	switch {
 	case id != "" && runs:

@@ -92,12 +92,12 @@ const (
 
 // Next steps for a timeout that is too long.
 const (
-	backgroundInstead = "Use a shorter one, or %s with run_in_background for what takes longer."
-	shorterOrNone     = "Use a shorter one, or none: the task then runs until the session ends."
+	nextBackground = "Use a shorter one, or %s with run_in_background for what takes longer."
+	nextShorter    = "Use a shorter one, or none: the task then runs until the session ends."
 )
 
-// besides is the room in a result for text other than the output, in characters.
-const besides = 10_000
+// notesReserve is the room in a result for text other than the output, in characters.
+const notesReserve = 10_000
 
 // maxCommand is the limit of a command, in bytes. The kernel accepts 128 KiB as one
 // argument.
@@ -145,14 +145,14 @@ func newBash(o Options) *tools.Tool {
 		SearchHint:        "run execute shell command terminal git build test",
 		Description:       func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
-		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
+		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+notesReserve),
 		Excerpt:           tools.ExcerptTail,
 		Cascades:          true,
 		IsReadOnly:        tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() }),
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in prepared) bool { return in.judged.destructive() }),
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() }),
-		IsEnabled:         func() error { return hasPosix(o.Commands) },
+		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			j := judge(env, o.Commands, in.Command)
 			return prepared{in, j}, in.validate(o, "Bash", j)
@@ -187,24 +187,24 @@ func newReadOnly(o Options) *tools.Tool {
 		SearchHint:        "run shell command read-only inspect search git log",
 		Description:       func(in preparedReadOnly) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
-		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
+		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+notesReserve),
 		Excerpt:           tools.ExcerptTail,
 		Cascades:          true,
 		IsReadOnly:        tools.Always[preparedReadOnly](),
 		IsConcurrencySafe: tools.Always[preparedReadOnly](),
 		IsEnabled: func() error {
-			if err := hasPosix(o.Commands); err != nil || o.ReadOnly == nil {
+			if err := checkPosix(o.Commands); err != nil || o.ReadOnly == nil {
 				return err
 			}
 			err := o.ReadOnly()
-			if errors.Is(err, command.ErrLater) {
+			if errors.Is(err, command.ErrRetry) {
 				return later{err}
 			}
 			return err
 		},
 		Prepare: func(env *tools.Env, in ReadOnlyInput) (preparedReadOnly, error) {
 			j := judge(env, o.Commands, in.Command)
-			return preparedReadOnly{in, j}, validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), j)
+			return preparedReadOnly{in, j}, validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(nextBackground, "Bash"), j)
 		},
 		Parts: func(_ *tools.Env, in preparedReadOnly) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
@@ -227,17 +227,17 @@ func newReadOnly(o Options) *tools.Tool {
 
 func render(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} }
 
-func hasShell(c *command.Commands) error {
+func checkShell(c *command.Commands) error {
 	if c == nil || c.Shell() == "" {
 		return command.ErrNoShell
 	}
 	return nil
 }
 
-// hasPosix returns the reason why Bash has no shell to run commands, or nil if it has
+// checkPosix returns the reason why Bash has no shell to run commands, or nil if it has
 // one.
-func hasPosix(c *command.Commands) error {
-	if err := hasShell(c); err != nil || c.Language() != command.PowerShell {
+func checkPosix(c *command.Commands) error {
+	if err := checkShell(c); err != nil || c.Language() != command.PowerShell {
 		return err
 	}
 	return errPowerShell
@@ -255,7 +255,7 @@ func (in prepared) call(o Options, env *tools.Env, tool string) *call {
 // enabled later.
 type later struct{ error }
 
-// Is reports whether target is tools.ErrLater.
+// Is reports whether target is tools.ErrRetry.
 func (later) Is(target error) bool { return target == tools.ErrLater }
 
 // describe returns one line on a call for the user: its description, if any, and the
@@ -274,9 +274,9 @@ func describe(text, description string) string {
 // validate checks the input of a call of the named tool.
 func (in Input) validate(o Options, tool string, j *judged) error {
 	if in.RunInBackground {
-		return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, j)
+		return validate(in.Command, in.Timeout, max(o.Most, mostBackground), nextShorter, j)
 	}
-	return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, tool), j)
+	return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(nextBackground, tool), j)
 }
 
 func validate(text string, timeout int, most time.Duration, instead string, j *judged) error {

@@ -51,7 +51,7 @@ func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
 
 // discard ends the command and deletes its output. If the command cannot be ended now,
 // discard returns and deletes the output once it ends.
-func (j *job) discard(why command.Why) {
+func (j *job) discard(why command.EndReason) {
 	if j.End(why, j.grace) == nil {
 		j.Release()
 		return
@@ -92,7 +92,7 @@ func (j *job) failed(r command.Result) bool {
 
 // ending returns the state of an ended command and one line that describes it.
 func (j *job) ending(r command.Result) (task.State, string) {
-	switch r.Why {
+	switch r.EndReason {
 	case command.Timeout:
 		return task.TimedOut, fmt.Sprintf("timed out after %s and was stopped", seconds(j.limit))
 	case command.Quota:
@@ -109,15 +109,15 @@ func (j *job) ending(r command.Result) (task.State, string) {
 		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
 	case r.Signal != 0:
 		return task.Failed, "ended by signal " + describeSignal(r.Signal)
-	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.stayed(r):
+	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.cdFailed(r):
 		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
 	}
 	return task.Failed, fmt.Sprintf("exit code %d", r.Code)
 }
 
-// stayed reports whether a command that begins with cd ended in the folder where it
+// cdFailed reports whether a command that begins with cd ended in the folder where it
 // started. Then the cd is what failed, and its exit code is no result.
-func (j *job) stayed(r command.Result) bool {
+func (j *job) cdFailed(r command.Result) bool {
 	return j.Running != nil && r.Dir == j.Running.From() && len(j.answers.Commands) > 1 && j.answers.Commands[0].Name == "cd"
 }
 
@@ -166,7 +166,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {
-		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was moved to "+plain.Line(r.TakenTo)+". If it was intended, ask the user to move it back")
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was moved to "+plain.Line(r.Quarantine)+". If it was intended, ask the user to move it back")
 	}
 	for _, name := range r.Appeared {
 		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected and is new here; git tracks it, so it stays. Ask the user to look at it before an editor or agent opens the folder")

@@ -38,20 +38,20 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 		return nil, nil
 	}
 	how := j.operands()
-	var wants []command.Want
+	var wants []command.FileRequest
 	for _, t := range opens {
-		w := command.Want{Path: t.Canonical, Change: t.Access == policy.Edit}
+		w := command.FileRequest{Path: t.Canonical, Change: t.Access == policy.Edit}
 		n, known := how[t.Literal]
 		switch {
 		case known && w.Change:
 			w.Content, w.Remove = n.Content, n.Below
-		case known && n.Guess && !readOnly:
-			w.Change, w.Guess = true, true // the pipeline checks whether the change is permitted
+		case known && n.Uncertain && !readOnly:
+			w.Change, w.Uncertain = true, true // the pipeline checks whether the change is permitted
 		}
 		wants = append(wants, w)
 	}
 	given, err := c.Grants(wants, readOnly)
-	var cannot *command.CannotOpen
+	var cannot *command.GrantError
 	if errors.As(err, &cannot) {
 		return nil, cannotOpen(cannot)
 	}
@@ -60,7 +60,7 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 	}
 	out := make([]tools.Grant, len(given))
 	for i, g := range given {
-		out[i] = tools.Grant{Path: g.Path, Create: g.Create, List: g.List, Guess: g.Guess}
+		out[i] = tools.Grant{Path: g.Path, Create: g.Create, List: g.List, Uncertain: g.Uncertain}
 		if g.Change {
 			out[i].Access = policy.Edit
 		}
@@ -68,14 +68,14 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 	return out, nil
 }
 
-func cannotOpen(e *command.CannotOpen) *tools.Fault {
+func cannotOpen(e *command.GrantError) *tools.Fault {
 	next := "If it has to be, set dangerouslyDisableSandbox to true, which asks the user."
 	if e.Broad {
 		next = "Name the files or folders that are meant."
 	} else if e.Temporary {
 		next = "Use $TMPDIR for temporary files. " + next
 	}
-	return &tools.Fault{Fact: "the sandbox cannot let this command use " + plain.Line(e.Path) + ": " + e.Why, Next: next}
+	return &tools.Fault{Fact: "the sandbox cannot let this command use " + plain.Line(e.Path) + ": " + e.Reason, Next: next}
 }
 
 // operands returns the files that the command writes or may write, by the path that the
@@ -84,7 +84,7 @@ func cannotOpen(e *command.CannotOpen) *tools.Fault {
 func (j *judged) operands() map[string]shellsafe.Path {
 	out := map[string]shellsafe.Path{}
 	for _, n := range j.Reads {
-		if n.Guess && !n.Glob && !n.Dynamic {
+		if n.Uncertain && !n.Glob && !n.Dynamic {
 			out[named(n)] = n
 		}
 	}
@@ -93,7 +93,7 @@ func (j *judged) operands() map[string]shellsafe.Path {
 			continue
 		}
 		path := named(n)
-		if old, ok := out[path]; ok && !old.Guess {
+		if old, ok := out[path]; ok && !old.Uncertain {
 			n.Content, n.Below = n.Content && old.Content, n.Below || old.Below
 		}
 		out[path] = n

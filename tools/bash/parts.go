@@ -49,7 +49,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	p.Edits = p.Edits && edits > 0
 	p.name(j.Reads, policy.Read, j.dir)
 	p.name(j.Writes, policy.Edit, j.dir)
-	p.Edits = p.Edits && !j.takesRoot() && runtime.GOOS != "windows" // roots are spelled differently there
+	p.Edits = p.Edits && !j.removesRoot() && runtime.GOOS != "windows" // roots are spelled differently there
 	return p.Parts
 }
 
@@ -72,9 +72,9 @@ func shows(c *shellsafe.Command, secrets bool) string {
 	return ""
 }
 
-// takesRoot reports whether the command removes or moves a whole root, and with it the
+// removesRoot reports whether the command removes or moves a whole root, and with it the
 // protected names in it.
-func (j *judged) takesRoot() bool {
+func (j *judged) removesRoot() bool {
 	return slices.ContainsFunc(j.Writes, func(n shellsafe.Path) bool {
 		text := n.Text
 		if !filepath.IsAbs(text) {

@@ -38,13 +38,13 @@ func newPowerShell(o Options) *tools.Tool {
 		SearchHint:    "run execute shell command terminal powershell windows git build test",
 		Description:   func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:       tools.LoadAlways,
-		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
+		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+notesReserve),
 		Excerpt:       tools.ExcerptTail,
 		Cascades:      true,
 		IsDestructive: tools.Always[prepared](),
 		IsOpenWorld:   tools.Always[prepared](),
 		IsEnabled: func() error {
-			if err := hasShell(o.Commands); err != nil || o.Commands.Language() == command.PowerShell {
+			if err := checkShell(o.Commands); err != nil || o.Commands.Language() == command.PowerShell {
 				return err
 			}
 			return errPosix

@@ -78,7 +78,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Hide, s.Keep, s.Names = kept.Hidden, kept.Unchanged, kept.Names
+	s.Hide, s.Protect, s.Names = kept.Hidden, kept.Unchanged, kept.Names
 	for _, g := range kept.Grants {
 		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create, List: g.List})
 	}
@@ -95,9 +95,9 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	return s, err
 }
 
-// Gone ends the tasks of a session that has ended and deletes their output and the
+// EndSession ends the tasks of a session that has ended and deletes their output and the
 // session's temporary folder. It does not wait.
-func Gone(o Options, v session.View) {
+func EndSession(o Options, v session.View) {
 	go func() {
 		o.Tasks.Forget(v.Owner(), "the end of the session")
 		o.Commands.Forget(owner(v))
@@ -179,7 +179,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 		switch {
 		case callCtx.Err() != nil:
 			return nil, context.Cause(callCtx)
-		case result.Why != command.ByItself, result.Lost != nil, result.Signal != 0:
+		case result.EndReason != command.ByItself, result.Lost != nil, result.Signal != 0:
 			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; if that fails too, ask the user to check them with git config --list."}
 		case err != nil:
 			return nil, fmt.Errorf("reading the settings of git: %w", err)
@@ -199,17 +199,17 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 	return env, nil
 }
 
-// how describes the end of a wait.
-type how int
+// waitEnd describes the end of a wait.
+type waitEnd int
 
 const (
-	done how = iota
+	done waitEnd = iota
 	moved
 )
 
 // wait waits until a command ends or has to move to the background. If ctx ends, it
 // discards the command and returns the cause.
-func (c *call) wait(ctx context.Context, j *job) (how, error) {
+func (c *call) wait(ctx context.Context, j *job) (waitEnd, error) {
 	timeout := c.o.Default
 	if c.timeout > 0 {
 		timeout = time.Duration(c.timeout) * time.Millisecond

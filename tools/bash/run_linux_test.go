@@ -429,10 +429,10 @@ func TestEndings(t *testing.T) {
 		{exit(process.Exit{Code: -1, Signal: syscall.SIGSEGV}), task.Failed, "ended by signal 11 (SIGSEGV)"},
 		{exit(process.Exit{Code: -1, Signal: 40}), task.Failed, "ended by signal 40"},
 		{exit(process.Exit{Code: -1, Lost: errors.New("killed\nby hand")}), task.Failed, `lost: killed\nby hand`},
-		{command.Result{Why: command.Timeout}, task.TimedOut, "timed out after 90 s and was stopped"},
-		{command.Result{Why: command.Stopped}, task.Stopped, "stopped by TaskStop"},
-		{command.Result{Why: command.Cancelled}, task.Stopped, "cancelled"},
-		{command.Result{Why: command.Closing}, task.Stopped, "stopped: the server is ending"},
+		{command.Result{EndReason: command.Timeout}, task.TimedOut, "timed out after 90 s and was stopped"},
+		{command.Result{EndReason: command.Stopped}, task.Stopped, "stopped by TaskStop"},
+		{command.Result{EndReason: command.Cancelled}, task.Stopped, "cancelled"},
+		{command.Result{EndReason: command.Closing}, task.Stopped, "stopped: the server is ending"},
 	} {
 		if state, detail := j.ending(one.r); state != one.state || detail != one.detail {
 			t.Errorf("%+v: %s, %s", one.r, state, detail)
@@ -443,7 +443,7 @@ func TestEndings(t *testing.T) {
 	}
 	notes := j.notes(command.Result{
 		Exit: process.Exit{Left: 12, Leftover: []string{"a", "b"}, Stuck: true}, Cut: true,
-		Blocked: []string{"no\x1b"}, Removed: []string{"/a\nb"}, TakenTo: "/t", Appeared: []string{"/c\nd"},
+		Blocked: []string{"no\x1b"}, Removed: []string{"/a\nb"}, Quarantine: "/t", Appeared: []string{"/c\nd"},
 	})
 	want := []string{
 		"it left processes running, which were ended: a, b and 10 more; use Bash with run_in_background for what is to go on",
@@ -475,7 +475,7 @@ func TestTitle(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if err := hasShell(nil); !errors.Is(err, command.ErrNoShell) {
+	if err := checkShell(nil); !errors.Is(err, command.ErrNoShell) {
 		t.Error(err)
 	}
 	why := errors.New("it does not hold")

@@ -11,16 +11,16 @@ import (
 type screen struct {
 	without []string // prefixes of arguments with which the program needs no terminal
 	flag    string   // a letter among the flags with the same effect; "": none
-	instead string   // next step for the fault
+	next    string   // next step for the fault
 }
 
 var (
-	vim    = screen{without: []string{"-c", "+", "-S", "-s", "-e", "-E", "--cmd", "--headless"}, instead: "Use Read to see a file, and Edit or Write to change it."}
-	editor = screen{instead: vim.instead}
-	emacs  = screen{without: []string{"-batch", "--batch", "--script", "-x"}, instead: vim.instead}
+	vim    = screen{without: []string{"-c", "+", "-S", "-s", "-e", "-E", "--cmd", "--headless"}, next: "Use Read to see a file, and Edit or Write to change it."}
+	editor = screen{next: vim.next}
+	emacs  = screen{without: []string{"-batch", "--batch", "--script", "-x"}, next: vim.next}
 	// On macOS -l is the number of samples that top prints.
-	top = screen{without: []string{"-l"}, flag: "b", instead: "Use top -b -n 1, or ps."}
-	tui = screen{instead: "Use ps, ls or another command that only prints."}
+	top = screen{without: []string{"-l"}, flag: "b", next: "Use top -b -n 1, or ps."}
+	tui = screen{next: "Use ps, ls or another command that only prints."}
 )
 
 // screens lists well-known programs that wait for keys which never arrive.
@@ -51,7 +51,7 @@ func (j *judged) fullScreen() error {
 		if path := c.Words[0]; strings.Contains(path, "/") && !strings.HasPrefix(path, "/usr/") && !strings.HasPrefix(path, "/bin/") {
 			continue // a program of the project that has the same name
 		}
-		return fault.New(c.Name+" is a full-screen program, and commands have no terminal", s.instead)
+		return fault.New(c.Name+" is a full-screen program, and commands have no terminal", s.next)
 	}
 	return nil
 }

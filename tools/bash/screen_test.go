@@ -44,7 +44,7 @@ func TestFullScreen(t *testing.T) {
 	} {
 		j := &judged{Analysis: shellsafe.Analyse(command, shellsafe.Options{})}
 		got := ""
-		if err := validate(command, 0, mostTimeout, backgroundInstead, j); err != nil {
+		if err := validate(command, 0, mostTimeout, nextBackground, j); err != nil {
 			got = err.Error()
 		}
 		if got != want {

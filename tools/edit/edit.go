@@ -107,8 +107,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		said += fmt.Sprintf(" in %d places", len(d.places))
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
-	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.seen), Meta: file.Meta(hunks), Did: c.Did(hunks)}
+	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Notes()...))
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.snapshot), Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
 		f["replaceAll"] = in.ReplaceAll
@@ -123,7 +123,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 type done struct {
 	before, after *textfile.Text
 	places        []textfile.Place
-	seen          []byte // snapshot of a stale file with the same edit applied
+	snapshot      []byte // snapshot of a stale file with the same edit applied
 }
 
 // apply applies the edit to the old content.
@@ -142,10 +142,10 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 		return d, file.About(in.FilePath, err)
 	}
 	if d.after, d.places, err = d.before.Apply(in.edit()); err != nil {
-		return d, notThere(in, old, guard, err)
+		return d, notFound(in, old, guard, err)
 	}
-	d.seen = alike(in, old)
-	return d, allowed(in, old, d.places, d.seen, guard)
+	d.snapshot = alike(in, old)
+	return d, allowed(in, old, d.places, d.snapshot, guard)
 }
 
 func (in Input) edit() textfile.Edit {
@@ -167,7 +167,7 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 	// snapshot, and must not be among the changes.
 	since, _, ok := file.SinceRead(old)
 	if guard == file.GuardStrict || !ok || seen == nil || len(places) != 1 || file.Touches(since, places[0].Old.First, places[0].Old.Last) {
-		return file.HasChanged(in.FilePath, old)
+		return file.StaleFault(in.FilePath, old)
 	}
 	return nil
 }
@@ -175,10 +175,10 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 // alike applies the edit to the snapshot of a stale file, where the place must be unique.
 // It returns nil if there is no snapshot or the edit does not fit it.
 func alike(in Input, old file.Old) []byte {
-	if old.Known != file.Stale || old.Seen == nil {
+	if old.Known != file.Stale || old.Snapshot == nil {
 		return nil
 	}
-	t, err := textfile.Decode(old.Seen)
+	t, err := textfile.Decode(old.Snapshot)
 	if err != nil {
 		return nil
 	}

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// patience is the number of times that the same edit of the same content may fail
+	// maxRepeats is the number of times that the same edit of the same content may fail
 	// before the answer changes. A model that sends it again does not read the answer.
-	patience = 2
+	maxRepeats = 2
 	// fewLines is the number of lines of a file that a model sees when it repeats a failed
 	// edit.
 	fewLines = 10
 )
 
-// notThere returns the error for a text that could not be replaced. Its next step is one
+// notFound returns the error for a text that could not be replaced. Its next step is one
 // that the edit guard permits.
-func notThere(in Input, old file.Old, guard file.Guard, err error) error {
-	var miss *textfile.Miss
+func notFound(in Input, old file.Old, guard file.Guard, err error) error {
+	var miss *textfile.NoMatch
 	var several *textfile.Ambiguous
 	about := file.About(in.FilePath, err)
 	if guard == file.GuardOff || !errors.As(err, &miss) && !errors.As(err, &several) {
@@ -34,7 +34,7 @@ func notThere(in Input, old file.Old, guard file.Guard, err error) error {
 	var f *fault.Fault
 	errors.As(about, &f)
 	told := *f
-	switch what := old.WhatChanged(); {
+	switch what := old.ChangesSinceRead(); {
 	case old.Known == file.Stale && what != "":
 		told.Next = "The file has changed since it was read: read it again, then make old_string from what is there. What changed:\n" + what
 	case old.Known == file.Stale:
@@ -62,7 +62,7 @@ func failure(env *tools.Env, in Input, old file.Old, err error) error {
 	}
 	key := fmt.Sprintf("Edit %x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v %x",
 		in.FilePath, in.OldString, in.NewString, in.ReplaceAll, sha256.Sum256(old.Data))))
-	if failed := env.Session.Failures(key); failed >= patience {
+	if failed := env.Session.Failures(key); failed >= maxRepeats {
 		err = repeated(*f, failed, old, err)
 	}
 	return &tools.Recorded{Err: err, Effect: session.Effect{Failed: []string{key}}}
@@ -73,7 +73,7 @@ func failure(env *tools.Env, in Input, old file.Old, err error) error {
 func repeated(f fault.Fault, failed int, old file.Old, err error) error {
 	f.Fact += fmt.Sprintf("; the same edit has failed %d times before", failed)
 	f.Next = "Stop repeating it. " + f.Next
-	var miss *textfile.Miss
+	var miss *textfile.NoMatch
 	var several *textfile.Ambiguous
 	switch {
 	case errors.As(err, &several):

@@ -50,14 +50,14 @@ const (
 
 // Old describes a file before its change.
 type Old struct {
-	path   string // canonical
-	Exists bool
-	Size   int64
-	Data   []byte // nil for a file over MaxEdit
-	Known  Knowledge
-	Moved  bool           // cells have moved since the notebook was shown
-	parts  []session.Part // parts of a stale file that were shown in its present state
-	Seen   []byte         // snapshot of a stale file as it was read; nil if there is none
+	path     string // canonical
+	Exists   bool
+	Size     int64
+	Data     []byte // nil for a file over MaxEdit
+	Known    Knowledge
+	Moved    bool           // cells have moved since the notebook was shown
+	parts    []session.Part // parts of a stale file that were shown in its present state
+	Snapshot []byte         // snapshot of a stale file as it was read; nil if there is none
 }
 
 // Options holds the settings and services of the tools that change files. A call requires
@@ -70,12 +70,12 @@ type Options struct {
 
 // Changed describes the change of a file.
 type Changed struct {
-	Path    string // as in the call
-	Old     Old
-	Data    []byte // the new content
-	Kept    bool   // Data is the old content, and nothing was written
-	Written workspace.Written
-	Effect  session.Effect
+	Path      string // as in the call
+	Old       Old
+	Data      []byte // the new content
+	Unchanged bool   // Data is the old content, and nothing was written
+	Written   workspace.Written
+	Effect    session.Effect
 
 	snapshots *snapshot.Cache // as in Options
 }
@@ -89,7 +89,7 @@ func (o Options) Change(ctx context.Context, env *tools.Env, path string, make f
 	if err != nil {
 		canonical = path // Update returns the error
 	}
-	release, err := o.Locks.Take(ctx, canonical)
+	release, err := o.Locks.Lock(ctx, canonical)
 	if err != nil {
 		return Changed{}, lockError(ctx, path, err)
 	}
@@ -101,7 +101,7 @@ func (o Options) Change(ctx context.Context, env *tools.Env, path string, make f
 			return nil, ReadError(plain.Line(path), err)
 		}
 		c.Data, err = make(c.Old)
-		if c.Kept = err == nil && c.Old.Data != nil && bytes.Equal(c.Data, c.Old.Data); c.Kept {
+		if c.Unchanged = err == nil && c.Old.Data != nil && bytes.Equal(c.Data, c.Old.Data); c.Unchanged {
 			err = workspace.ErrNoChange
 		}
 		return c.Data, err
@@ -173,10 +173,10 @@ func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, 
 		old.Known = Stale
 	}
 	if old.Known == Stale {
-		old.Seen, _ = o.Snapshots.Get(had.Hash)
+		old.Snapshot, _ = o.Snapshots.Get(had.Hash)
 	}
 	if len(old.parts) > 0 && shownIn(old) {
-		old.Known, old.Seen = Current, nil
+		old.Known, old.Snapshot = Current, nil
 	}
 	return old, nil
 }

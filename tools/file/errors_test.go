@@ -43,10 +43,10 @@ func TestWriteErrors(t *testing.T) {
 // TestHung checks the errors for a file system that does not respond.
 func TestHung(t *testing.T) {
 	for err, want := range map[error]string{
-		bounded.ErrTime: "the file system of /w/a does not answer. Search another folder, or try again later; if that fails too, ask the user to check the file system.",
-		bounded.ErrHung: "too many earlier calls still wait for a file system that does not answer. Try again later; if that fails too, ask the user to check the file system.",
+		bounded.ErrTime:    "the file system of /w/a does not answer. Search another folder, or try again later; if that fails too, ask the user to check the file system.",
+		bounded.ErrTooMany: "too many earlier calls still wait for a file system that does not answer. Try again later; if that fails too, ask the user to check the file system.",
 	} {
-		if got := Hung(fmt.Errorf("searching: %w", err), "/w/a").Error(); got != want {
+		if got := NotResponding(fmt.Errorf("searching: %w", err), "/w/a").Error(); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTell(t *testing.T) {
 		"the file's group could not be kept":                                               {NewGroup: true},
 		"the file's group could not be kept; setuid and setgid are not set any more":       {NewGroup: true, DroppedBits: true},
 	} {
-		if got := strings.Join(Changed{Written: w}.Tell(), "; "); got != want {
+		if got := strings.Join(Changed{Written: w}.Notes(), "; "); got != want {
 			t.Errorf("%+v: %s", w, got)
 		}
 	}

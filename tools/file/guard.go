@@ -33,23 +33,23 @@ func NotRead(path string) error {
 	return fault.New(plain.Line(path)+" was not read in this session; nothing was changed", "Read it, then send the call again if it is still right.")
 }
 
-// HasChanged returns the error for a change of a file that has changed since it was read.
+// StaleFault returns the error for a change of a file that has changed since it was read.
 // It shows the changes as far as they are known.
-func HasChanged(path string, old Old) error {
+func StaleFault(path string, old Old) error {
 	fact := plain.Line(path) + " has changed since it was read; nothing was written"
 	if old.Data == nil {
-		fact = plain.Line(path) + " may have changed since it was read, which cannot be told of so large a file; nothing was written"
+		fact = plain.Line(path) + " is too large to check whether it has changed since it was read; nothing was written"
 	}
 	next := "Read it again, then send the call again if it is still right."
-	if what := old.WhatChanged(); what != "" {
+	if what := old.ChangesSinceRead(); what != "" {
 		next += " What changed:\n" + what
 	}
 	return fault.New(fact, next)
 }
 
-// WhatChanged returns the changes of a stale file since it was read, without a newline at
+// ChangesSinceRead returns the changes of a stale file since it was read, without a newline at
 // the end. It returns "" if they are not known.
-func (old Old) WhatChanged() string {
+func (old Old) ChangesSinceRead() string {
 	hunks, form, ok := SinceRead(old)
 	if !ok {
 		return ""
@@ -65,10 +65,10 @@ func (old Old) WhatChanged() string {
 // SinceRead returns the changes of a stale file since the session read it: those of its
 // text, and notes on its encoding and line endings. ok is false if they are not known.
 func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
-	if old.Known != Stale || old.Seen == nil || old.Data == nil {
+	if old.Known != Stale || old.Snapshot == nil || old.Data == nil {
 		return nil, nil, false
 	}
-	before, err := textfile.Decode(old.Seen)
+	before, err := textfile.Decode(old.Snapshot)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -163,8 +163,8 @@ func Touches(hunks []Hunk, first, last int) bool {
 	return false
 }
 
-// Tell returns notes on side effects of the change.
-func (c Changed) Tell() []string {
+// Notes returns notes on side effects of the change.
+func (c Changed) Notes() []string {
 	var notes []string
 	if n := len(c.Written.MadeDirs); n > 0 {
 		notes = append(notes, "made "+Plural(n, "folder")+": "+plain.Line(strings.Join(c.Written.MadeDirs, ", ")))

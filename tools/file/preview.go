@@ -100,14 +100,14 @@ func ended(text string) string {
 
 // excerpt collects the beginning of a preview, and counts the lines that do not fit.
 type excerpt struct {
-	b     strings.Builder
-	lines int
-	left  map[string]int // lines that do not fit, by sign
-	cut   bool
+	b       strings.Builder
+	lines   int
+	omitted map[string]int // lines that do not fit, by sign
+	cut     bool
 }
 
 func newExcerpt(heading string, notes []string) *excerpt {
-	v := &excerpt{left: map[string]int{}}
+	v := &excerpt{omitted: map[string]int{}}
 	v.b.WriteString(heading + ":\n")
 	for _, n := range notes {
 		v.b.WriteString("[" + plain.Text(n) + "]\n")
@@ -120,7 +120,7 @@ func (v *excerpt) full() bool { return v.lines >= previewLines || v.b.Len() > ma
 // line adds a line. A line that is too long is truncated to the part around an offset.
 func (v *excerpt) line(sign, l string, around int) {
 	if v.full() {
-		v.left[sign]++
+		v.omitted[sign]++
 		return
 	}
 	shown := Plain(l)
@@ -136,7 +136,7 @@ func (v *excerpt) text(sign, text string) {
 		v.line(sign, l, 0)
 		text = rest
 	}
-	v.left[sign] += count(text)
+	v.omitted[sign] += count(text)
 }
 
 func (v *excerpt) hunks(hunks []Hunk) {
@@ -156,8 +156,8 @@ func (v *excerpt) hunks(hunks []Hunk) {
 }
 
 func (v *excerpt) preview() tools.Preview {
-	added, gone := v.left["+"], v.left["-"]
-	left := added + gone + v.left[" "]
+	added, gone := v.omitted["+"], v.omitted["-"]
+	left := added + gone + v.omitted[" "]
 	if left > 0 {
 		fmt.Fprintf(&v.b, "[%s not shown: %d added, %d removed]\n", Plural(left, "more line"), added, gone)
 	}

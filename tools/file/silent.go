@@ -11,16 +11,16 @@ import (
 // mostSilent is the limit for naming folders that do not respond.
 const mostSilent = 5
 
-// Hung returns the error for a file system that does not respond. It returns other errors,
+// NotResponding returns the error for a file system that does not respond. It returns other errors,
 // and nil, unchanged.
-func Hung(err error, path string) error {
+func NotResponding(err error, path string) error {
 	switch {
 	case errors.Is(err, bounded.ErrTime):
 		return &tools.Fault{
 			Fact: "the file system of " + plain.Line(path) + " does not answer",
 			Next: "Search another folder, or try again later; if that fails too, ask the user to check the file system.",
 		}
-	case errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, bounded.ErrTooMany):
 		return &tools.Fault{
 			Fact: "too many earlier calls still wait for a file system that does not answer",
 			Next: "Try again later; if that fails too, ask the user to check the file system.",

@@ -51,9 +51,9 @@ const (
 	deadline = 30 * time.Second
 	// grace is the time that a search has to answer after its timeout.
 	grace = 3 * time.Second
-	// room is the limit for the paths shown, in bytes. With the notes after them the text
+	// maxPathBytes is the limit for the paths shown, in bytes. With the notes after them the text
 	// stays below the limit of a result.
-	room = tools.DefaultResultSize - 10_000
+	maxPathBytes = tools.DefaultResultSize - 10_000
 )
 
 // special lists the characters that have a meaning in a pattern.
@@ -85,7 +85,7 @@ func New(o Options) *tools.Tool {
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
-			return r, file.Hung(err, in.Path)
+			return r, file.NotResponding(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -121,7 +121,7 @@ func complete(env *tools.Env, in *Input) {
 		base, rest = pattern, "" // a folder
 	}
 	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
-		in.Path, in.Pattern = filepath.FromSlash(base), here(rest)
+		in.Path, in.Pattern = filepath.FromSlash(base), directPattern(rest)
 		file.CompletePath(env, &in.Path)
 		return
 	}
@@ -130,17 +130,17 @@ func complete(env *tools.Env, in *Input) {
 	}
 	switch base = path.Clean(base); {
 	case base == ".":
-		in.Pattern = here(rest)
+		in.Pattern = directPattern(rest)
 	case base == ".." || strings.HasPrefix(base, "../"):
-		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), here(rest)
+		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), directPattern(rest)
 	default:
 		in.Pattern = base + "/" + rest
 	}
 }
 
-// here returns a pattern that matches only directly in the folder searched. Without "./" a
+// directPattern returns a pattern that matches only directly in the folder searched. Without "./" a
 // pattern without a slash would match at any depth.
-func here(pattern string) string {
+func directPattern(pattern string) string {
 	if pattern == "" || strings.Contains(pattern, "/") {
 		return pattern
 	}
@@ -252,11 +252,11 @@ func (r *listing) named(s *search.Searcher) {
 	f.Close()
 	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
 	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
-		r.found.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(full)))
+		r.found.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(full)))
 	}
 }
 
-func tooLong() error {
+func timeoutFault() error {
 	return &tools.Fault{
 		Fact: fmt.Sprintf("the search took longer than %d seconds", int(deadline.Seconds())),
 		Next: "Search a folder below with path, or use a simpler pattern.",
@@ -265,12 +265,12 @@ func tooLong() error {
 
 func folderError(env *tools.Env, name string, err error) error {
 	switch {
-	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrTooMany):
 		return err
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime
 	case errors.Is(err, context.DeadlineExceeded):
-		return tooLong()
+		return timeoutFault()
 	case errors.Is(err, fs.ErrNotExist):
 		if folder, pattern, ok := file.Pattern(env, name); ok {
 			return fault.New(plain.Line(name)+" does not exist", fmt.Sprintf("path is a folder; put %s into path and %s into pattern.", plain.Line(folder), plain.Line(pattern)))
@@ -285,19 +285,19 @@ func folderError(env *tools.Env, name string, err error) error {
 // output formats the files found and the notes.
 func (r *listing) output() Output {
 	found, where := r.found, plain.Line(r.in.Path)
-	out := Output{Files: []string{}, Total: len(found.Files), Left: found.Left}
+	out := Output{Files: []string{}, Total: len(found.Files), Left: found.IgnoredCount}
 	prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
 		name := plain.Text(prefix + f)
-		if b.Len()+len(name) > room {
+		if b.Len()+len(name) > maxPathBytes {
 			break
 		}
 		out.Files = append(out.Files, name)
 		b.WriteString(name + "\n")
 	}
 	switch {
-	case out.Total == 0 && !r.any && found.Left == 0:
+	case out.Total == 0 && !r.any && found.IgnoredCount == 0:
 		fmt.Fprintf(&b, "[there are no files in %s]\n", where)
 	case out.Total == 0:
 		fmt.Fprintf(&b, "[no file in %s matches %s]\n", where, plain.Line(r.in.Pattern))
@@ -309,7 +309,7 @@ func (r *listing) output() Output {
 			b.WriteString("[" + h + "]\n")
 		}
 	}
-	b.WriteString(leftOut(found))
+	b.WriteString(ignoredNotes(found))
 	for i, note := range file.Silent(found.Silent, prefix) {
 		if i == 0 {
 			out.Incomplete = note
@@ -323,13 +323,13 @@ func (r *listing) output() Output {
 	return out
 }
 
-// leftOut returns notes on files that were not searched, or that were searched only because
+// ignoredNotes returns notes on files that were not searched, or that were searched only because
 // they were named.
-func leftOut(found *search.Found) (text string) {
+func ignoredNotes(found *search.Found) (text string) {
 	if found.Ignored != "" {
 		text = fmt.Sprintf("[%s is left out by a .gitignore or .ignore file; it was looked at because it was named]\n", plain.Line(found.Ignored))
-	} else if found.Left > 0 {
-		text = fmt.Sprintf("[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.Left)
+	} else if found.IgnoredCount > 0 {
+		text = fmt.Sprintf("[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.IgnoredCount)
 	}
 	if found.Unreadable > 0 {
 		text += fmt.Sprintf("[folders that could not be read: %d]\n", found.Unreadable)

@@ -123,7 +123,7 @@ var steps = regexp.MustCompile(`\{\w+\.\.\w+\}`)
 // hints returns advice on a pattern that matched no files.
 func hints(pattern string) (hints []string) {
 	if strings.HasPrefix(pattern, "!") {
-		hints = append(hints, "a ! at the beginning leaves nothing out: a pattern says what to find")
+		hints = append(hints, "a ! at the beginning excludes nothing: a pattern selects what to find")
 	}
 	if s := steps.FindString(pattern); s != "" {
 		hints = append(hints, s+" is no range: write such as [1-3] or {1,2,3}")

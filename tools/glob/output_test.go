@@ -61,7 +61,7 @@ func TestMost(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	_, err := w.Call(t.Context(), New(Options{Deadline: time.Nanosecond}), `{"pattern": "*"}`)
-	if err == nil || err.Error() != tooLong().Error() {
+	if err == nil || err.Error() != timeoutFault().Error() {
 		t.Error(err)
 	}
 }
@@ -72,11 +72,11 @@ func TestLeftOut(t *testing.T) {
 		want  string
 	}{
 		{search.Found{}, ""},
-		{search.Found{Left: 2}, "[files and folders left out by .gitignore or .ignore files: 2; a pattern or path that begins with theirs finds them]\n"},
-		{search.Found{Left: 2, Ignored: "/w/b"}, "[/w/b is left out by a .gitignore or .ignore file; it was looked at because it was named]\n"},
+		{search.Found{IgnoredCount: 2}, "[files and folders left out by .gitignore or .ignore files: 2; a pattern or path that begins with theirs finds them]\n"},
+		{search.Found{IgnoredCount: 2, Ignored: "/w/b"}, "[/w/b is left out by a .gitignore or .ignore file; it was looked at because it was named]\n"},
 		{search.Found{Unreadable: 3}, "[folders that could not be read: 3]\n"},
 	} {
-		if got := leftOut(&tc.found); got != tc.want {
+		if got := ignoredNotes(&tc.found); got != tc.want {
 			t.Errorf("%+v: %s", tc.found, got)
 		}
 	}

@@ -36,7 +36,7 @@ func (r *searching) output() Output {
 	}
 	limit := r.q.Limit
 	if limit > 0 {
-		fits, n := fit(text, longest-notesRoom, r.q.Before+r.q.After > 0)
+		fits, n := firstEntries(text, longest-notesReserve, r.q.Before+r.q.After > 0)
 		if len(fits) < len(text) {
 			text, limit = fits, n
 			out.Files, out.Counts = out.Files[:min(n, len(out.Files))], out.Counts[:min(n, len(out.Counts))]
@@ -46,7 +46,7 @@ func (r *searching) output() Output {
 	if r.q.Mode == search.Lines {
 		out.Content = string(text)
 	}
-	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), file.Silent(a.Silent, r.in.prefix), r.leftOut(), r.hints()) {
+	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.noMatchReason()), file.Silent(a.Silent, r.in.prefix), r.secretsNote(), r.hints()) {
 		text = append(append(append(text, '['), n...), "]\n"...)
 	}
 	if r.long != nil {
@@ -70,12 +70,12 @@ func (u ungapped) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// notesRoom is the room reserved for the notes after a page, in characters.
-const notesRoom = 4000
+// notesReserve is the room reserved for the notes after a page, in characters.
+const notesReserve = 4000
 
-// fit returns the first entries of a page, one line each, that together have at most room
+// firstEntries returns the first entries of a page, one line each, that together have at most room
 // characters, and their number. Gaps between entries do not count as entries.
-func fit(text []byte, room int, gaps bool) (fits []byte, n int) {
+func firstEntries(text []byte, room int, gaps bool) (fits []byte, n int) {
 	end, at := 0, 0 // offsets after the last entry, and after the last line seen
 	for line := range bytes.Lines(text) {
 		if room -= utf8.RuneCount(line); room < 0 {
@@ -142,16 +142,16 @@ func paged(a *search.Answer, mode search.Mode, offset, limit int) string {
 	return fmt.Sprintf("%s of %d", span, a.Total)
 }
 
-// leftOut returns a note on the files that were left out because they may hold credentials.
-func (r *searching) leftOut() []string {
+// secretsNote returns a note on the files that were left out because they may hold credentials.
+func (r *searching) secretsNote() []string {
 	if r.c == nil || r.c.secrets.Note() == "" {
 		return nil
 	}
 	return []string{r.c.secrets.Note()}
 }
 
-// nothing returns the reason why there is no match, or "" if there is one.
-func (r *searching) nothing() string {
+// noMatchReason returns the reason why there is no match, or "" if there is one.
+func (r *searching) noMatchReason() string {
 	a, where := r.answer, plain.Line(r.in.Path)
 	switch {
 	case a.Matched > 0:
@@ -160,9 +160,9 @@ func (r *searching) nothing() string {
 		return "no match in " + where
 	case r.c.chosen > 0:
 		return noMatch(r.c.chosen, a.Unreadable-a.Closed)
-	case !r.c.any && a.Left > 0:
+	case !r.c.any && a.IgnoredCount > 0:
 		return fmt.Sprintf("no file was searched: what is in %s is left out by .gitignore or .ignore files (%s); to search some of it, name that as path",
-			where, counted(a.Left, "entry", "entries"))
+			where, counted(a.IgnoredCount, "entry", "entries"))
 	case !r.c.any:
 		return "no file was searched: there is none in " + where
 	}
@@ -174,8 +174,8 @@ func (r *searching) nothing() string {
 		by = append(by, "is of type "+plain.Line(r.in.Type))
 	}
 	s := fmt.Sprintf("no file was searched: none in %s %s", where, strings.Join(by, " and "))
-	if a.Left > 0 {
-		s += "; not looked at, since .gitignore or .ignore files leave them out: " + counted(a.Left, "entry", "entries")
+	if a.IgnoredCount > 0 {
+		s += "; not looked at, since .gitignore or .ignore files leave them out: " + counted(a.IgnoredCount, "entry", "entries")
 	}
 	return s
 }

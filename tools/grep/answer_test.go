@@ -96,19 +96,19 @@ func TestNothing(t *testing.T) {
 		{Input{}, search.Answer{}, chooser{}, "no file was searched: there is none in /w"},
 		// Files that may not be shown are treated as absent.
 		{Input{}, search.Answer{Listed: 2, Picked: 2}, chooser{}, "no file was searched: there is none in /w"},
-		{Input{}, search.Answer{Left: 1}, chooser{}, "no file was searched: what is in /w is left out by .gitignore or .ignore files (1 entry); to search some of it, name that as path"},
+		{Input{}, search.Answer{IgnoredCount: 1}, chooser{}, "no file was searched: what is in /w is left out by .gitignore or .ignore files (1 entry); to search some of it, name that as path"},
 		{Input{Glob: "*.x"}, search.Answer{}, chooser{any: true}, "no file was searched: none in /w matches glob *.x"},
-		{Input{Glob: "*.x", Type: "go"}, search.Answer{Left: 2}, chooser{any: true},
+		{Input{Glob: "*.x", Type: "go"}, search.Answer{IgnoredCount: 2}, chooser{any: true},
 			"no file was searched: none in /w matches glob *.x and is of type go; not looked at, since .gitignore or .ignore files leave them out: 2 entries"},
 	} {
 		tc.in.Path = "/w"
 		r := searching{in: prepared{Input: tc.in}, answer: &tc.a, c: &tc.c}
-		if got := r.nothing(); got != tc.want {
+		if got := r.noMatchReason(); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
 	r := searching{in: prepared{Input: Input{Path: "/w/a"}}, answer: &search.Answer{}, named: true}
-	if got := r.nothing(); got != "no match in /w/a" {
+	if got := r.noMatchReason(); got != "no match in /w/a" {
 		t.Error(got)
 	}
 }
@@ -130,7 +130,7 @@ func TestFit(t *testing.T) {
 		{"aa\n\xFF--\nbb\n", 8, true, "aa\n\xFF--\n", 2},
 		{"éé\nbb\n", 6, false, "éé\nbb\n", 2}, // characters, not bytes
 	} {
-		if got, n := fit([]byte(tc.text), tc.room, tc.gaps); string(got) != tc.want || n != tc.n {
+		if got, n := firstEntries([]byte(tc.text), tc.room, tc.gaps); string(got) != tc.want || n != tc.n {
 			t.Errorf("%q, %d: %q, %d", tc.text, tc.room, got, n)
 		}
 	}

@@ -20,11 +20,11 @@ const mostCounted = 100
 // is searched, models often mean globs relative to that folder, so both readings apply: a
 // file is chosen if either reading chooses it and neither excludes it.
 type choice struct {
-	list   []string // the globs as given
-	isType func(base string) bool
-	globs  *ignore.Override
-	leave  *ignore.Override // the excluding globs alone
-	prefix string           // prefix of paths below the folder searched; "": only one reading
+	list     []string // the globs as given
+	isType   func(base string) bool
+	globs    *ignore.Override
+	excludes *ignore.Override // the excluding globs alone
+	prefix   string           // prefix of paths below the folder searched; "": only one reading
 }
 
 // chooser selects and counts the files of one search.
@@ -65,7 +65,7 @@ func newChoice(in Input, prefix, dir string) (*choice, error) {
 		}
 	}
 	if c.globs, err = compile(globs); err == nil {
-		c.leave, err = compile(leave)
+		c.excludes, err = compile(leave)
 	}
 	return c, err
 }
@@ -135,7 +135,7 @@ func (c *choice) oneWay(path string, folder bool) ignore.Verdict {
 		return v
 	case v != ignore.Ignored:
 		return ignore.Included
-	case c.leave.Match(path, false) == ignore.Ignored:
+	case c.excludes.Match(path, false) == ignore.Ignored:
 		return ignore.Ignored
 	}
 	return ignore.Undecided // no glob chooses or excludes it

@@ -100,7 +100,7 @@ func New(o Options) *tools.Tool {
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
-			return r, file.Hung(err, in.Path)
+			return r, file.NotResponding(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -230,7 +230,7 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 		return file.ReadError(plain.Line(r.in.Path), err)
 	}
 	if dir, failed := r.env.Files.Folder(filepath.Dir(r.in.Path)); err == nil && failed == nil {
-		r.answer.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
+		r.answer.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func missing(env *tools.Env, path string) error {
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
 	switch {
-	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
+	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrTooMany):
 		return err
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime

@@ -101,7 +101,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		case o.Guard != file.GuardOff && old.Known == file.Unread:
 			return nil, file.NotRead(in.NotebookPath)
 		case o.Guard != file.GuardOff && old.Known == file.Stale:
-			return nil, file.HasChanged(in.NotebookPath, old)
+			return nil, file.StaleFault(in.NotebookPath, old)
 		}
 		data, change, err = notebook.Apply(old.Data, notebook.Edit{
 			Mode: notebook.Mode(in.EditMode), CellID: in.CellID, CellType: in.CellType, Source: in.NewSource,
@@ -119,7 +119,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	mode := in.EditMode
 	hunks := file.Diff(change.OldSource, change.NewSource)
 	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
-	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
+	out.text = file.Answer(describeChange(in, change, mode), hunks, append(c.Notes(), notes(change)...))
 	effect := c.Partly(nil)
 	if change.Doubled && change.Renamed {
 		effect = session.Effect{} // an id that the session knows now belongs to another cell, so the session must read again
@@ -141,8 +141,8 @@ func moves(in Input, change notebook.Change) bool {
 	return false
 }
 
-// told returns the first line of the answer: the operation and the names of the cell.
-func told(in Input, change notebook.Change, mode string) string {
+// describeChange returns the first line of the answer: the operation and the names of the cell.
+func describeChange(in Input, change notebook.Change, mode string) string {
 	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
 	return fmt.Sprintf("%s %s of %s, which has %s now.", verb, name(change, mode), plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
 }

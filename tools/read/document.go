@@ -77,7 +77,7 @@ func shownPicture(p *picture.Picture) tools.Image {
 func (r *reading) notebook(ctx context.Context) (Output, error) {
 	v, err := r.Documents.Notebook(ctx, r.file.File, r.file.info.Size(), notebook.Request{
 		First: r.file.offset, Count: r.in.Limit,
-		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
+		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageFraction), PictureBytes: pictureBudget,
 	})
 	if err == nil {
 		err = r.file.hashAll(r.Snapshots)
@@ -95,7 +95,7 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 func (r *reading) pdf(ctx context.Context) (Output, error) {
 	d, err := r.Documents.PDF(ctx, r.file.File, r.file.info.Size(), pdf.Request{
 		First: r.file.asked.FirstPage, Last: r.file.asked.LastPage, Pictures: r.in.As == asImage,
-		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
+		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageFraction), PictureBytes: pictureBudget,
 	})
 	if err == nil {
 		err = r.file.hashAll(r.Snapshots)

@@ -58,17 +58,17 @@ func (f *source) extension() string { return strings.ToLower(filepath.Ext(f.Name
 
 func sniff(head []byte, extension string) (kind, string) {
 	switch {
-	case has(head, markUTF32LE), has(head, markUTF32BE):
+	case hasMark(head, markUTF32LE), hasMark(head, markUTF32BE):
 		return binaryFile, "UTF-32 text"
-	case has(head, markUTF16LE), has(head, markUTF16BE):
+	case hasMark(head, markUTF16LE), hasMark(head, markUTF16BE):
 		if !isUTF16(head) {
 			return binaryFile, "of no known type"
 		}
 		return textFile, "text/plain"
-	case has(head, "%PDF-"), extension == ".pdf" && bytes.Contains(head[:min(len(head), pdfWithin)], []byte("%PDF-")):
+	case hasMark(head, "%PDF-"), extension == ".pdf" && bytes.Contains(head[:min(len(head), pdfWithin)], []byte("%PDF-")):
 		return pdfFile, "application/pdf"
 	}
-	if isText(head) && utf8.Valid(wholeRunes(head)) {
+	if isText(head) && utf8.Valid(trimIncompleteRune(head)) {
 		return textOr(extension), "text/plain" // the usual case
 	}
 	// The signatures of some types are letters with which text can begin, so text takes
@@ -110,14 +110,14 @@ func isText(head []byte) bool {
 			odd++
 		}
 	}
-	return odd <= max(1, len(head)/100) || utf8.Valid(wholeRunes(head))
+	return odd <= max(1, len(head)/100) || utf8.Valid(trimIncompleteRune(head))
 }
 
 // isUTF16 reports whether head, which begins with a byte order mark of UTF-16, is text: at
 // most one in a hundred units is NUL or an unpaired surrogate.
 func isUTF16(head []byte) bool {
 	order := binary.ByteOrder(binary.LittleEndian)
-	if has(head, markUTF16BE) {
+	if hasMark(head, markUTF16BE) {
 		order = binary.BigEndian
 	}
 	units, odd := len(head)/2, 0
@@ -137,7 +137,7 @@ func isUTF16(head []byte) bool {
 	return odd <= max(1, units/100)
 }
 
-func has(head []byte, mark string) bool { return bytes.HasPrefix(head, []byte(mark)) }
+func hasMark(head []byte, mark string) bool { return bytes.HasPrefix(head, []byte(mark)) }
 
 // is reports whether m is the named type or derived from it.
 func is(m *mimetype.MIME, name string) bool {

@@ -128,8 +128,8 @@ func clip(line []byte, n int) []byte {
 	return line[:n]
 }
 
-// wholeRunes removes an incomplete character at the end of a truncated line.
-func wholeRunes(line []byte) []byte {
+// trimIncompleteRune removes an incomplete character at the end of a truncated line.
+func trimIncompleteRune(line []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(line); n++ {
 		if last := line[len(line)-n:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {

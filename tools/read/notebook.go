@@ -14,7 +14,7 @@ import (
 // NotebookCell describes a cell of a notebook.
 type NotebookCell struct {
 	ID      string   `json:"id" jsonschema:"Id of the cell; cell-N, counted from 0, if it has none of its own"`
-	Type    string   `json:"type" jsonschema:"code, markdown, raw, or what the notebook says"`
+	Type    string   `json:"type" jsonschema:"code, markdown, raw, or another type of the notebook"`
 	Source  string   `json:"source" jsonschema:"The text of the cell"`
 	Outputs []string `json:"outputs" jsonschema:"Its outputs as text; a picture is described in brackets"`
 }

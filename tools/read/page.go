@@ -18,18 +18,18 @@ type page struct {
 	notes   []string // notes on characters that are not shown unchanged
 	total   int      // lines of the file; -1: not counted
 	long    int      // bytes of the only line, whose beginning this is; 0: the lines are whole
-	room    int      // limit of the numbered output, in bytes
+	budget  int      // limit of the numbered output, in bytes
 }
 
 func (s *scanner) page() (page, error) {
-	p := page{total: s.line, long: s.long, room: s.room}
+	p := page{total: s.line, long: s.long, budget: s.budget}
 	if s.uncounted {
 		p.total = -1
 	}
 	if err := s.fault(); err != nil {
 		return p, err
 	}
-	for s.next > 0 && s.head.len() > 1 && s.head.used > s.pageRoom() {
+	for s.next > 0 && s.head.len() > 1 && s.head.used > s.pageSize() {
 		s.head.dropLast()
 	}
 	p.lines = s.head.len() + s.tail.len()
@@ -51,8 +51,8 @@ func (s *scanner) page() (page, error) {
 	return p, nil
 }
 
-// known returns the number of lines, from offset on, that were shown whole.
-func (p page) known(offset int) int {
+// completeLines returns the number of lines, from offset on, that were shown whole.
+func (p page) completeLines(offset int) int {
 	switch {
 	case p.long > 0:
 		return 0
@@ -119,7 +119,7 @@ func (s *scanner) notices(total int) []string {
 	switch {
 	case s.line == 0:
 		out = append(out, "the file is empty")
-	case splits(s.long, s.room, s.offset): // parts adds its own note
+	case splits(s.long, s.budget, s.offset): // parts adds its own note
 	case s.long > 0:
 		more := ""
 		if total < 0 {

@@ -24,7 +24,7 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file})
 	number := r.file.offset
-	s := splitter{r: bufio.NewReaderSize(text, chunk), size: partSize(p.room, number)}
+	s := splitter{r: bufio.NewReaderSize(text, chunk), size: partSize(p.budget, number)}
 	if err := s.skip(number - 1); err != nil {
 		return Output{}, r.changed(err)
 	}
@@ -72,7 +72,7 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 
 // partSize returns the number of bytes of a line that one answer shows.
 func partSize(room, number int) int {
-	return max(int(float64(room)*pageShare)-numberWidth(number)-1, 1)
+	return max(int(float64(room)*pageFraction)-numberWidth(number)-1, 1)
 }
 
 // splits reports whether a line of the given length is stored in parts.
@@ -148,11 +148,11 @@ func (s *splitter) next() (string, error) {
 	}
 	raw := s.have
 	if len(raw) > s.size {
-		raw = wholeRunes(raw[:s.size])
+		raw = trimIncompleteRune(raw[:s.size])
 	}
 	shown, _ := valid(raw)
 	if len(shown) > s.size { // U+FFFD is longer than the invalid byte it replaces
-		raw = wholeRunes(raw[:s.size/3])
+		raw = trimIncompleteRune(raw[:s.size/3])
 		shown, _ = valid(raw)
 	}
 	piece := string(shown)

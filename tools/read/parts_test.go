@@ -222,7 +222,7 @@ func TestHugeLine(t *testing.T) {
 	if want := fmt.Sprintf("[line 1 has %d bytes or more; the first 3397 are shown, and a command such as cut can show the rest. The next line is at offset 2]", p.long); !strings.HasSuffix(p.text, want) {
 		t.Errorf("%s", p.text[max(0, len(p.text)-200):])
 	}
-	if p.long <= lookedFor || p.total != -1 {
+	if p.long <= maxLineSearch || p.total != -1 {
 		t.Errorf("%d bytes, %d lines", p.long, p.total)
 	}
 }

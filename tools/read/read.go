@@ -94,21 +94,21 @@ func New(o Options) *tools.Tool {
 			r, err := bounded.Do(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
 				return run(ctx, env, in, o)
 			})
-			return r, tooLong(err)
+			return r, timeoutFault(err)
 		},
 		Render: func(o Output) []tools.Content { return o.shown },
 	})
 }
 
-// tooLong returns the error for a read that has exceeded its timeout.
-func tooLong(err error) error {
+// timeoutFault returns the error for a read that has exceeded its timeout.
+func timeoutFault(err error) error {
 	switch {
 	case errors.Is(err, bounded.ErrTime):
 		return &tools.Fault{
 			Fact: fmt.Sprintf("the read took longer than %d seconds", int(deadline.Seconds())),
 			Next: "Ask for less of the file, or try again later.",
 		}
-	case errors.Is(err, bounded.ErrHung):
+	case errors.Is(err, bounded.ErrTooMany):
 		return &tools.Fault{
 			Fact: "too many earlier reads still wait for a file system that does not answer",
 			Next: "Try again later; if that fails too, ask the user to check the file system.",
@@ -151,8 +151,8 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	}, nil
 }
 
-// fits rejects properties that have no meaning for a kind of file.
-func (r *reading) fits(k kind) error {
+// checkProperties rejects properties that have no meaning for a kind of file.
+func (r *reading) checkProperties(k kind) error {
 	switch {
 	case r.in.Pages != "" && k != pdfFile:
 		return &tools.Fault{Fact: r.shown + " is not a PDF file, so it has no pages", Next: "Leave out pages."}
@@ -170,7 +170,7 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, file.ReadError(r.shown, err)
 	}
-	if err := r.fits(kind); err != nil {
+	if err := r.checkProperties(kind); err != nil {
 		return Output{}, err
 	}
 	switch kind {

@@ -6,7 +6,7 @@ import "bytes"
 // it stores a page from the offset on; with a limit, both ends of the range.
 type scanner struct {
 	request
-	room int // limit of the numbered output, in bytes
+	budget int // limit of the numbered output, in bytes
 
 	line      int    // number of complete lines so far
 	part      []byte // the stored part of the current line, if it came in pieces
@@ -21,12 +21,12 @@ type scanner struct {
 }
 
 func newScanner(q request) *scanner {
-	s := &scanner{request: q, room: q.budget}
+	s := &scanner{request: q, budget: q.budget}
 	if q.limit == 0 && q.size > pagedFrom {
-		s.room = min(s.room, pagedFrom)
+		s.budget = min(s.budget, pagedFrom)
 	}
 	// Most files are shown whole, and their lines have about 40 bytes.
-	if expected := min(int64(s.room), q.size+1); q.offset == 1 && expected > 0 {
+	if expected := min(int64(s.budget), q.size+1); q.offset == 1 && expected > 0 {
 		s.head.buf = make([]byte, 0, expected)
 		s.head.refs = make([]ref, 0, expected/32+1)
 	}
@@ -38,8 +38,8 @@ func (s *scanner) full() bool {
 	return s.next > 0 || s.long > 0 || s.limit > 0 && s.line >= s.offset-1+s.limit
 }
 
-// pageRoom returns the size of a page in bytes.
-func (s *scanner) pageRoom() int { return int(float64(s.room) * pageShare) }
+// pageSize returns the size of a page in bytes.
+func (s *scanner) pageSize() int { return int(float64(s.budget) * pageFraction) }
 
 func (s *scanner) feed(p []byte) {
 	for len(p) > 0 {
@@ -53,15 +53,15 @@ func (s *scanner) feed(p []byte) {
 		}
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			s.take(p)
+			s.storePiece(p)
 			return
 		}
 		if !s.open {
 			s.length = i
-			s.keep(p[:i], false)
+			s.storeLine(p[:i], false)
 		} else {
-			s.take(p[:i])
-			s.keep(s.part, s.length > len(s.part))
+			s.storePiece(p[:i])
+			s.storeLine(s.part, s.length > len(s.part))
 		}
 		s.endLine()
 		p = p[i+1:]
@@ -88,9 +88,9 @@ func (s *scanner) skip(p []byte, n int) []byte {
 	return p
 }
 
-// take stores a piece of the current line, up to the room of an answer.
-func (s *scanner) take(p []byte) {
-	s.part = append(s.part, p[:min(len(p), max(0, s.room-len(s.part)))]...)
+// storePiece stores a piece of the current line, up to the room of an answer.
+func (s *scanner) storePiece(p []byte) {
+	s.part = append(s.part, p[:min(len(p), max(0, s.budget-len(s.part)))]...)
 	s.length += len(p)
 	s.open = true
 }
@@ -106,17 +106,17 @@ func (s *scanner) end() {
 		return
 	}
 	if !s.full() && s.line+1 >= s.offset {
-		s.keep(s.part, s.length > len(s.part))
+		s.storeLine(s.part, s.length > len(s.part))
 	}
 	s.endLine()
 }
 
-// keep stores the current line, the next requested one, if it fits. cut reports whether the
+// storeLine stores the current line, the next requested one, if it fits. cut reports whether the
 // line is longer than the bytes in line.
-func (s *scanner) keep(line []byte, cut bool) {
+func (s *scanner) storeLine(line []byte, cut bool) {
 	number := s.line + 1
 	if cut {
-		line = wholeRunes(line)
+		line = trimIncompleteRune(line)
 	} else {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
@@ -124,31 +124,31 @@ func (s *scanner) keep(line []byte, cut bool) {
 	invalid = invalid || s.decoded && bytes.Contains(line, []byte("\uFFFD"))
 	size := cost(number, len(shown))
 	switch {
-	case !cut && !s.split && s.head.used+size <= s.room:
+	case !cut && !s.split && s.head.used+size <= s.budget:
 		s.head.push(number, shown, invalid)
 	case s.head.len() == 0:
 		s.long = s.length
-		s.head.push(number, clip(shown, partSize(s.room, number)), invalid)
+		s.head.push(number, clip(shown, partSize(s.budget, number)), invalid)
 	case s.limit == 0:
 		s.next = number
 	default:
-		s.keepEnd(number, shown, invalid, cut)
+		s.storeEnd(number, shown, invalid, cut)
 	}
 }
 
-// keepEnd stores a line of a range that does not fit. The beginning of the range gets at
+// storeEnd stores a line of a range that does not fit. The beginning of the range gets at
 // most half a page, and the end gets the rest.
-func (s *scanner) keepEnd(number int, shown []byte, invalid, cut bool) {
+func (s *scanner) storeEnd(number int, shown []byte, invalid, cut bool) {
 	if !s.split {
 		s.split = true
 		n, used := 0, 0
-		for n < s.head.len() && used+s.head.costOf(n) <= s.pageRoom()/2 {
+		for n < s.head.len() && used+s.head.costOf(n) <= s.pageSize()/2 {
 			used += s.head.costOf(n)
 			n++
 		}
 		s.tail = s.head.splitAt(max(n, 1))
 	}
-	room := s.pageRoom() - s.head.used
+	room := s.pageSize() - s.head.used
 	if cut || cost(number, len(shown)) > room {
 		s.tail.clear() // the end begins after a line that is too long for it
 		return

@@ -25,9 +25,9 @@ const (
 	mostTokens = 10_000_000
 	// bytesPerToken is the usual estimate for English text and code.
 	bytesPerToken = 4
-	// pageShare is the part of the budget that a page fills. The rest is a margin for
+	// pageFraction is the part of the budget that a page fills. The rest is a margin for
 	// errors of the estimate.
-	pageShare = 0.85
+	pageFraction = 0.85
 	// slack is the room for notices, in characters.
 	slack = 4000
 	// pagedFrom is the size in bytes above which a file without a limit is always paged.
@@ -40,9 +40,9 @@ const (
 	splitTo = 256 << 20
 	// mostParts is the limit for the number of parts, for small budgets.
 	mostParts = 4000
-	// lookedFor is the limit for finding the end of a line, in bytes.
-	lookedFor = 1 << 30
-	chunk     = 256 << 10
+	// maxLineSearch is the limit for finding the end of a line, in bytes.
+	maxLineSearch = 1 << 30
+	chunk         = 256 << 10
 )
 
 // request describes the part of a text file to read.
@@ -87,11 +87,11 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		note := "the file is encoded as " + encoding
 		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
 	}
-	if splits(p.long, p.room, r.file.offset) {
+	if splits(p.long, p.budget, r.file.offset) {
 		r.file.showed(1, p.total)
 		return r.parts(ctx, p)
 	}
-	r.file.showed(p.known(r.file.offset), p.total)
+	r.file.showed(p.completeLines(r.file.offset), p.total)
 	out := Output{
 		Type: "text", FilePath: r.in.FilePath, Content: p.content, NumLines: p.lines,
 		StartLine: r.file.offset, TotalLines: p.total, LeftOut: p.leftOut, shown: []tools.Content{tools.Text{Text: p.text}},
@@ -119,12 +119,12 @@ func (u *upTo) Write(p []byte) (int, error) {
 func decode(head []byte, r io.Reader) (text io.Reader, encoding string) {
 	const markUTF8 = "\uFEFF"
 	switch {
-	case has(head, markUTF8):
+	case hasMark(head, markUTF8):
 		_, _ = io.CopyN(io.Discard, r, int64(len(markUTF8))) // the mark is in head, so this cannot fail
 		return r, ""
-	case has(head, markUTF16LE):
+	case hasMark(head, markUTF16LE):
 		encoding = "UTF-16 LE"
-	case has(head, markUTF16BE):
+	case hasMark(head, markUTF16BE):
 		encoding = "UTF-16 BE"
 	default:
 		return r, ""
@@ -153,7 +153,7 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if s.full() && read > countedTo || s.length > lookedFor {
+		if s.full() && read > countedTo || s.length > maxLineSearch {
 			s.uncounted = true
 			s.end()
 			break

@@ -59,7 +59,7 @@ func newList(source Source) *tools.Tool {
 			if in.Server == "" {
 				return in, nil
 			}
-			return in, known(source, in.Server)
+			return in, checkServer(source, in.Server)
 		},
 		Check: func(_ *tools.Env, in ListInput) *policy.Decision {
 			if in.Server != "" {

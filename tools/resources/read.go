@@ -43,7 +43,7 @@ func newRead(source Source) *tools.Tool {
 		Matcher: func(in ReadInput) func(policy.Behavior, string) bool {
 			return func(b policy.Behavior, pattern string) bool { return matches(b, pattern, in.Server) }
 		},
-		Prepare: func(_ *tools.Env, in ReadInput) (ReadInput, error) { return in, known(source, in.Server) },
+		Prepare: func(_ *tools.Env, in ReadInput) (ReadInput, error) { return in, checkServer(source, in.Server) },
 		Check: func(_ *tools.Env, in ReadInput) *policy.Decision {
 			return check(source, name, in.Server)
 		},

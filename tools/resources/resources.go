@@ -34,16 +34,16 @@ type Source interface {
 	AskAlways() bool
 }
 
-// none is a Source without servers.
-type none struct{}
+// noServers is a Source without servers.
+type noServers struct{}
 
-func (none) Servers() []string                                         { return nil }
-func (none) Resources(context.Context, string) ([]Resource, []Problem) { return nil, nil }
-func (none) Denied(string) (string, bool)                              { return "", false }
-func (none) Asked(string) (string, bool)                               { return "", false }
-func (none) AskAlways() bool                                           { return false }
-func (none) ReadResource(_ context.Context, server, _ string, _ *tools.Env) ([]tools.Content, error) {
-	return nil, known(none{}, server)
+func (noServers) Servers() []string                                         { return nil }
+func (noServers) Resources(context.Context, string) ([]Resource, []Problem) { return nil, nil }
+func (noServers) Denied(string) (string, bool)                              { return "", false }
+func (noServers) Asked(string) (string, bool)                               { return "", false }
+func (noServers) AskAlways() bool                                           { return false }
+func (noServers) ReadResource(_ context.Context, server, _ string, _ *tools.Env) ([]tools.Content, error) {
+	return nil, checkServer(noServers{}, server)
 }
 
 // Resource describes a resource that an upstream server lists.
@@ -66,13 +66,13 @@ type Problem struct {
 // New returns both tools. A nil source has no servers.
 func New(source Source) []*tools.Tool {
 	if source == nil {
-		source = none{}
+		source = noServers{}
 	}
 	return []*tools.Tool{newList(source), newRead(source)}
 }
 
-// known returns an error for a server that does not exist.
-func known(source Source, server string) error {
+// checkServer returns an error for a server that does not exist.
+func checkServer(source Source, server string) error {
 	names := source.Servers()
 	switch {
 	case slices.Contains(names, server):
@@ -109,7 +109,7 @@ func ask(source Source, tool, server string) *policy.Decision {
 	}
 	if source.AskAlways() {
 		return &policy.Decision{
-			Behavior: policy.Ask, Reason: fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server)),
+			Behavior: policy.Ask, Reason: fmt.Sprintf("no setting allows the resources of the server %s", plain.Line(server)),
 			Next: "ask the user to add an allow rule such as " + tool + "(" + plain.Line(server) + ")",
 		}
 	}

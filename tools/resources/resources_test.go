@@ -148,8 +148,8 @@ func TestCheck(t *testing.T) {
 		{careful, "Read", "github", ""},
 		{careful, "Read", "none", "ask: the user is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or ask the user to change the rule"},
 		{careful, "List", "", "ask: the user is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or ask the user to change the rule"},
-		{remote, "Read", "github", "ask: nobody has said that the server github may be asked for what it has; ask the user to add an allow rule such as ReadMcpResource(github)"},
-		{remote, "List", "", "ask: nobody has said that the server half may be asked for what it has; ask the user to add an allow rule such as ListMcpResources(half)"},
+		{remote, "Read", "github", "ask: no setting allows the resources of the server github; ask the user to add an allow rule such as ReadMcpResource(github)"},
+		{remote, "List", "", "ask: no setting allows the resources of the server half; ask the user to add an allow rule such as ListMcpResources(half)"},
 		{&servers{always: true}, "List", "", ""},
 		{&servers{always: true, names: []string{"private"}, denied: plainly.denied}, "List", "", ""},
 	} {

@@ -13,20 +13,20 @@ type stored struct {
 	dir   string
 }
 
-func (s stored) Long() tools.Long { return new(whole) }
+func (s stored) Long() tools.Long { return new(memoryLong) }
 
 func (s stored) SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error) {
 	return s.store.SaveParts(s.dir, family, name, next)
 }
 
-// whole is a tools.Long that stores nothing.
-type whole struct{ bytes.Buffer }
+// memoryLong is a tools.Long that stores nothing.
+type memoryLong struct{ bytes.Buffer }
 
-func (w *whole) Mark() (undo func()) {
+func (w *memoryLong) Mark() (undo func()) {
 	size := w.Len()
 	return func() { w.Truncate(size) }
 }
 
-func (w *whole) Text() string { return w.String() }
+func (w *memoryLong) Text() string { return w.String() }
 
-func (w *whole) Discard() {}
+func (w *memoryLong) Discard() {}

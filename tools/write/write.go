@@ -78,7 +78,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		case old.Known == file.Unread:
 			return nil, file.NotRead(in.FilePath)
 		case old.Known == file.Stale:
-			return nil, file.HasChanged(in.FilePath, old)
+			return nil, file.StaleFault(in.FilePath, old)
 		}
 		return []byte(in.Content), nil
 	})
@@ -86,10 +86,10 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		return tools.Result[Output]{}, err
 	}
 	out := Output{Type: "create", FilePath: in.FilePath, Size: len(in.Content)}
-	shown, notes := plain.Line(in.FilePath), c.Tell()
+	shown, notes := plain.Line(in.FilePath), c.Notes()
 	var hunks []file.Hunk
 	switch {
-	case c.Kept:
+	case c.Unchanged:
 		out.Type, out.text = "unchanged", shown+" has this content already; nothing was written."
 	case !c.Old.Exists:
 		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, measure(in.Content)), nil, notes)

@@ -254,7 +254,7 @@ func (s *Store) lock(server string) (release func(), err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	return s.locks.Take(ctx, s.path(server))
+	return s.locks.Lock(ctx, s.path(server))
 }
 
 // compact returns a listing without white space, and its size in bytes. It

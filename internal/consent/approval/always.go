@@ -41,7 +41,7 @@ func (s *Store) Always(tool string, subject Subject, root string) bool {
 
 // Remember always allows the subject of a request, for its tool and in its
 // workspace.
-func (s *Store) Remember(r Request) error { return s.remember(r, patience) }
+func (s *Store) Remember(r Request) error { return s.remember(r, lockTimeout) }
 
 func (s *Store) remember(r Request, wait time.Duration) error {
 	if err := r.always(); err != nil {
@@ -110,7 +110,7 @@ func ForgetEntry(stateFolder string, number int) (Entry, error) {
 		return Entry{}, none // without creating any file
 	}
 	var gone Entry
-	err := f.change(locksOf(folder), patience, func(c *content) error {
+	err := f.change(locksOf(folder), lockTimeout, func(c *content) error {
 		at := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Number == number })
 		if at < 0 {
 			var numbers []string

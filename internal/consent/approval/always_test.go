@@ -69,7 +69,7 @@ func TestNotAlways(t *testing.T) {
 	s := newServer(t, "")
 	for want, change := range map[string]func(*Request){
 		errOnce("a rule asks each time").Error(): func(r *Request) { r.Once = "a rule asks each time" },
-		errNoWhat.Error():                        func(r *Request) { r.Subject.Value = "" },
+		errNoSubject.Error():                     func(r *Request) { r.Subject.Value = "" },
 		errNoRoot.Error():                        func(r *Request) { r.Root = "" },
 	} {
 		r := call("a")
@@ -84,7 +84,7 @@ func TestNotAlways(t *testing.T) {
 		}
 	}
 	r := call("\xff")
-	wants(t, s.Remember(r), errNoWhat.Error())
+	wants(t, s.Remember(r), errNoSubject.Error())
 	if _, err := os.Lstat(s.always.path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a file: %v", err)
 	}

@@ -133,7 +133,7 @@ func parseAlways(data []byte) (content, error) {
 func (f *alwaysFile) change(locks *filelock.Locks, wait time.Duration, change func(*content) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	release, err := locks.Take(ctx, f.path)
+	release, err := locks.Lock(ctx, f.path)
 	if err != nil {
 		return err
 	}

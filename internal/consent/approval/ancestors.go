@@ -18,10 +18,10 @@ var (
 
 // relative describes a process in a chain of ancestors.
 type relative struct {
-	pid    int
-	parent int
-	start  string // start time, because process ids are reused
-	ours   bool   // whether it runs this program
+	pid         int
+	parent      int
+	start       string // start time, because process ids are reused
+	sameProgram bool   // whether it runs this program
 }
 
 // errForeign is the error for a process of another user, which cannot be inspected.
@@ -45,7 +45,7 @@ func checkAncestors(pid, server int, look func(pid int) (relative, error)) error
 		return errUnknown
 	}
 	for _, r := range first[1:] {
-		if r.pid == server || r.ours {
+		if r.pid == server || r.sameProgram {
 			return errBelow
 		}
 	}

@@ -54,17 +54,17 @@ const (
 	// maxHeld is the limit of all requests held, in bytes. A list of them is
 	// sent as a whole.
 	maxHeld = 16 << 20
-	// maxDeclined and maxFates limit the stored decisions. The oldest are
+	// maxDeclined and maxOutcomes limit the stored decisions. The oldest are
 	// dropped; what was declined is then asked about again.
 	maxDeclined = 1000
-	maxFates    = 1000
+	maxOutcomes = 1000
 )
 
 // Errors for calls that the user cannot approve, or cannot always allow.
 var (
-	errClosed = errors.New("the server is stopping")
-	errNoRoot = errors.New("the call is in no workspace, so it cannot be always allowed; approve it without --always")
-	errNoWhat = errors.New("nothing of the call can be always allowed; approve it without --always")
+	errClosed    = errors.New("the server is stopping")
+	errNoRoot    = errors.New("the call is in no workspace, so it cannot be always allowed; approve it without --always")
+	errNoSubject = errors.New("nothing of the call can be always allowed; approve it without --always")
 )
 
 // errOnce returns the error for a call that is asked about each time.
@@ -133,7 +133,7 @@ func (r *Request) always() error {
 	case r.Once != "":
 		return errOnce(r.Once)
 	case r.Subject.Value == "" || r.Subject.Kind == "" || !utf8.ValidString(r.Subject.Value+r.Root):
-		return errNoWhat // invalid UTF-8 would change in the file
+		return errNoSubject // invalid UTF-8 would change in the file
 	case r.Root == "":
 		return errNoRoot
 	}
@@ -182,22 +182,22 @@ type Store struct {
 	always alwaysFile
 	last   atomic.Int64 // last number drawn
 
-	opening sync.Mutex // held while the socket is opened or closed
-	door    *door      // nil before the first pending approval
-	closed  bool
+	opening  sync.Mutex // held while the socket is opened or closed
+	endpoint *endpoint  // nil before the first pending approval
+	closed   bool
 
-	mu       sync.Mutex
-	items    []*item // in order of arrival
-	declined []*declined
-	fates    map[int]string // outcome of each number without an item
-	faded    []int          // the keys of fates, oldest first
+	mu           sync.Mutex
+	items        []*item // in order of arrival
+	declined     []*declined
+	outcomes     map[int]string // outcome of each number without an item
+	outcomeOrder []int          // the keys of outcomes, oldest first
 }
 
 // New returns a Store. It accesses no file.
 func New(c Config) *Store {
 	folder := folderOf(c.Folder)
 	return &Store{
-		config: c, folder: folder, locks: locksOf(folder), fates: map[int]string{},
+		config: c, folder: folder, locks: locksOf(folder), outcomes: map[int]string{},
 		always: alwaysFile{path: filepath.Join(folder, alwaysName)},
 	}
 }

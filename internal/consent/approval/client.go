@@ -216,20 +216,20 @@ func ask(ctx context.Context, socket string, q question) (answer, error) {
 	// still be read.
 	_ = conn.SetWriteDeadline(time.Now().Add(answerWithin))
 	_, writeErr := conn.Write(append(data, '\n'))
-	a, err := readAnswer(patient{ctx, conn}, maxAnswer)
+	a, err := readAnswer(timeoutReader{ctx, conn}, maxAnswer)
 	if err != nil {
 		return answer{}, errors.Join(err, writeErr)
 	}
 	return a, nil
 }
 
-// patient reads from a server, with a timeout for each read.
-type patient struct {
+// timeoutReader reads from a server, with a timeout for each read.
+type timeoutReader struct {
 	ctx  context.Context
 	conn conn
 }
 
-func (p patient) Read(b []byte) (int, error) {
+func (p timeoutReader) Read(b []byte) (int, error) {
 	_ = p.conn.SetReadDeadline(time.Now().Add(answerWithin))
 	if p.ctx.Err() != nil { // its deadline was overwritten just now
 		return 0, context.Cause(p.ctx)

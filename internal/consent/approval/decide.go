@@ -10,7 +10,7 @@ func (s *Store) approve(n int, always bool) error {
 	}
 	if always {
 		// If the entry cannot be stored, nothing is granted.
-		if err := s.remember(r, socketPatience); err != nil {
+		if err := s.remember(r, socketLockTimeout); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Store) deny(n int) error {
 	for _, session := range i.sessions {
 		s.decline(n, session, i.request.Tool, i.request.Subject)
 	}
-	s.end(i, fateDenied)
+	s.end(i, outcomeDenied)
 	return nil
 }
 
@@ -68,7 +68,7 @@ func errApproved(n int) error {
 // unknown returns the error for a number without an item, with its outcome if
 // that is known.
 func (s *Store) unknown(n int) error {
-	if fate, ok := s.fates[n]; ok {
+	if fate, ok := s.outcomes[n]; ok {
 		return fmt.Errorf("approval %d %s", n, fate)
 	}
 	return fmt.Errorf("there is no approval %d", n)

@@ -28,11 +28,11 @@ func dial(ctx context.Context, socket string) (conn, error) {
 // private reports whether a folder belongs to this user and is closed to other
 // users.
 func private(info fs.FileInfo) bool {
-	return info.IsDir() && state.Ours(info) && info.Mode().Perm()&0o077 == 0
+	return info.IsDir() && state.OwnedByUser(info) && info.Mode().Perm()&0o077 == 0
 }
 
 // present reports whether other processes can still find the socket.
-func (d *door) present() bool {
+func (d *endpoint) present() bool {
 	path, err := socketOf(d.folder)
 	if err == nil {
 		_, err = os.Lstat(path)
@@ -41,7 +41,7 @@ func (d *door) present() bool {
 }
 
 // listen creates the socket. Its folder is private before the socket exists.
-func (d *door) listen() (err error) {
+func (d *endpoint) listen() (err error) {
 	path := filepath.Join(d.folder, socketName)
 	if len(path) > maxSocketPath {
 		if path, err = d.elsewhere(); err != nil {
@@ -58,7 +58,7 @@ func (d *door) listen() (err error) {
 
 // elsewhere creates a folder for the socket with a shorter path, and writes the
 // socket's path to the server's folder.
-func (d *door) elsewhere() (string, error) {
+func (d *endpoint) elsewhere() (string, error) {
 	dir, err := os.MkdirTemp("", tempPattern) // mode 0700
 	if err != nil {
 		return "", err

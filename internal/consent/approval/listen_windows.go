@@ -178,7 +178,7 @@ func checkOwner(h windows.Handle) error {
 }
 
 // listen creates the pipe and writes its name to the server's folder.
-func (d *door) listen() error {
+func (d *endpoint) listen() error {
 	name := pipePrefix + rand.Text()
 	l, err := newPipeListener(name)
 	if err != nil {
@@ -189,7 +189,7 @@ func (d *door) listen() error {
 }
 
 // present reports whether other processes can still find the pipe.
-func (d *door) present() bool {
+func (d *endpoint) present() bool {
 	_, err := socketOf(d.folder)
 	return err == nil
 }

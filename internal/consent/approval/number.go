@@ -17,20 +17,20 @@ import (
 const (
 	counterName = "counter"
 
-	// patience is the timeout for a lock that another server holds. Writing a
-	// small file takes less than a second. socketPatience is the timeout while
+	// lockTimeout is the timeout for a lock that another server holds. Writing a
+	// small file takes less than a second. socketLockTimeout is the timeout while
 	// a client waits at the socket.
-	patience       = 10 * time.Second
-	socketPatience = time.Second
+	lockTimeout       = 10 * time.Second
+	socketLockTimeout = time.Second
 )
 
 // nextNumber draws a number. Numbers are never reused: a user who types a
 // number from an earlier message must not approve another call.
 func (s *Store) nextNumber() (n int, err error) {
 	path := filepath.Join(s.folder, counterName)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	release, err := s.locks.Take(ctx, path)
+	release, err := s.locks.Lock(ctx, path)
 	if err != nil {
 		return 0, fmt.Errorf("drawing a number: %w", err)
 	}

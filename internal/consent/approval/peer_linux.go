@@ -80,7 +80,7 @@ func look(pid int) (relative, error) {
 	if r.parent, err = strconv.Atoi(fields[parent]); err != nil {
 		return relative{}, fmt.Errorf("reading %s/stat: %w", dir, err)
 	}
-	r.ours = sameProgram(dir + "/exe")
+	r.sameProgram = sameProgram(dir + "/exe")
 	return r, nil
 }
 

@@ -101,9 +101,9 @@ func TestAncestors(t *testing.T) {
 	// the server 50 with its supervisor 60, a command 70, and a process that 70
 	// started.
 	base := map[int]relative{
-		1: {pid: 1}, 10: {pid: 10, parent: 1}, 20: {pid: 20, parent: 10}, 30: {pid: 30, parent: 20, ours: true},
-		50: {pid: 50, parent: 20, ours: true}, 60: {pid: 60, parent: 50, ours: true}, 70: {pid: 70, parent: 60}, 80: {pid: 80, parent: 70, ours: true},
-		51: {pid: 51, parent: 1, ours: true}, 71: {pid: 71, parent: 51}, 90: {pid: 90, parent: 91}, 91: {pid: 91, parent: 90},
+		1: {pid: 1}, 10: {pid: 10, parent: 1}, 20: {pid: 20, parent: 10}, 30: {pid: 30, parent: 20, sameProgram: true},
+		50: {pid: 50, parent: 20, sameProgram: true}, 60: {pid: 60, parent: 50, sameProgram: true}, 70: {pid: 70, parent: 60}, 80: {pid: 80, parent: 70, sameProgram: true},
+		51: {pid: 51, parent: 1, sameProgram: true}, 71: {pid: 71, parent: 51}, 90: {pid: 90, parent: 91}, 91: {pid: 91, parent: 90},
 	}
 	for _, tc := range []struct {
 		name    string
@@ -138,7 +138,7 @@ func TestAncestors(t *testing.T) {
 	}
 	// Descendants of the server itself are found even if it runs another
 	// program.
-	if err := checkAncestors(70, 50, func(pid int) (relative, error) { r := base[pid]; r.ours = false; return r, nil }); err != errBelow {
+	if err := checkAncestors(70, 50, func(pid int) (relative, error) { r := base[pid]; r.sameProgram = false; return r, nil }); err != errBelow {
 		t.Errorf("with another program: %v", err)
 	}
 	// The id is reused by another process between two looks.
@@ -155,7 +155,7 @@ func TestAncestors(t *testing.T) {
 
 func TestLook(t *testing.T) {
 	self, err := look(os.Getpid())
-	if err != nil || self.parent != os.Getppid() || !self.ours || self.start == "" {
+	if err != nil || self.parent != os.Getppid() || !self.sameProgram || self.start == "" {
 		t.Errorf("%+v, %v", self, err)
 	}
 	cmd := exec.Command("cat")
@@ -167,7 +167,7 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, err := look(cmd.Process.Pid)
-	if err != nil || other.parent != os.Getpid() || other.ours {
+	if err != nil || other.parent != os.Getpid() || other.sameProgram {
 		t.Errorf("%+v, %v", other, err)
 	}
 	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)

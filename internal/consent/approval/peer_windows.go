@@ -61,16 +61,16 @@ func lookFrom(first int) func(pid int) (relative, error) {
 // look returns a process with its parent, start time and program. The parent is
 // 0 if it has ended: Windows assigns no other.
 func look(pid int, parents map[uint32]uint32) (relative, error) {
-	start, image, err := looks(uint32(pid))
+	start, image, err := processInfo(uint32(pid))
 	if err != nil {
 		return relative{}, err
 	}
-	r := relative{pid: pid, start: fmt.Sprint(start), ours: sameProgram(image)}
+	r := relative{pid: pid, start: fmt.Sprint(start), sameProgram: sameProgram(image)}
 	parent, ok := parents[uint32(pid)]
 	if !ok {
 		return relative{}, os.ErrNotExist
 	}
-	switch began, _, err := looks(parent); {
+	switch began, _, err := processInfo(parent); {
 	case errors.Is(err, errForeign):
 		r.parent = int(parent)
 	case err == nil && began <= start: // otherwise a later process has the parent's id
@@ -79,8 +79,8 @@ func look(pid int, parents map[uint32]uint32) (relative, error) {
 	return r, nil
 }
 
-// looks returns the start time and the program of a process.
-func looks(pid uint32) (start int64, image string, err error) {
+// processInfo returns the start time and the program of a process.
+func processInfo(pid uint32) (start int64, image string, err error) {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		return 0, "", errForeign

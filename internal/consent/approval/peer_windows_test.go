@@ -115,7 +115,7 @@ func waitForParent() {
 // TestLook checks the facts about a process.
 func TestLook(t *testing.T) {
 	self, err := lookFrom(os.Getpid())(os.Getpid())
-	if err != nil || self.parent != os.Getppid() && self.parent != 0 || !self.ours || self.start == "" {
+	if err != nil || self.parent != os.Getppid() && self.parent != 0 || !self.sameProgram || self.start == "" {
 		t.Errorf("%+v, %v", self, err)
 	}
 	if _, err := lookFrom(1 << 30)(1 << 30); err == nil {
@@ -166,12 +166,12 @@ func TestPipe(t *testing.T) {
 func TestPipeName(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
-	at := filepath.Join(s.door.folder, pointerName)
+	at := filepath.Join(s.endpoint.folder, pointerName)
 	for _, name := range []string{"", `\\.\pipe\other`, pipePrefix, pipePrefix + `a\b`, `\\host\pipe\mcp-toolset-approval-a`, `C:\x`} {
 		if err := os.WriteFile(at, []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := socketOf(s.door.folder)
+		_, err := socketOf(s.endpoint.folder)
 		if want := at + " does not name a pipe"; err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", name, err, want)
 		}

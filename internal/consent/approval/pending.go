@@ -7,11 +7,11 @@ import (
 
 // Outcomes of a number.
 const (
-	fateExpired = "has expired"
-	fateUsed    = "was approved, and the call was sent again"
-	fateDenied  = "was declined"
-	fateCrowded = "was given up for newer ones"
-	fateEnded   = "was of a conversation that has ended"
+	outcomeExpired = "has expired"
+	outcomeUsed    = "was approved, and the call was sent again"
+	outcomeDenied  = "was declined"
+	outcomeDropped = "was given up for newer ones"
+	outcomeEnded   = "was of a conversation that has ended"
 )
 
 // item is a pending or granted approval.
@@ -116,7 +116,7 @@ func (s *Store) prune() {
 	now := s.config.Now()
 	for _, i := range slices.Clone(s.items) {
 		if !now.Before(i.ends()) {
-			s.end(i, fateExpired)
+			s.end(i, outcomeExpired)
 		}
 	}
 	pending, size := 0, 0
@@ -137,7 +137,7 @@ func (s *Store) prune() {
 		if i.granted.IsZero() {
 			pending--
 		}
-		s.end(i, fateCrowded)
+		s.end(i, outcomeDropped)
 	}
 }
 
@@ -145,10 +145,10 @@ func (s *Store) prune() {
 func (s *Store) end(i *item, fate string) {
 	at := slices.Index(s.items, i)
 	s.items = slices.Delete(s.items, at, at+1)
-	s.fates[i.number] = fate
-	if s.faded = append(s.faded, i.number); len(s.faded) > maxFates {
-		delete(s.fates, s.faded[0])
-		s.faded = s.faded[1:]
+	s.outcomes[i.number] = fate
+	if s.outcomeOrder = append(s.outcomeOrder, i.number); len(s.outcomeOrder) > maxOutcomes {
+		delete(s.outcomes, s.outcomeOrder[0])
+		s.outcomeOrder = s.outcomeOrder[1:]
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *Store) Take(r Request) bool {
 	if i == nil || i.granted.IsZero() {
 		return false
 	}
-	s.end(i, fateUsed)
+	s.end(i, outcomeUsed)
 	return true
 }
 
@@ -182,7 +182,7 @@ func (s *Store) Forget(session string) {
 			continue
 		}
 		if i.sessions = slices.Delete(i.sessions, at, at+1); len(i.sessions) == 0 {
-			s.end(i, fateEnded)
+			s.end(i, outcomeEnded)
 		}
 	}
 }

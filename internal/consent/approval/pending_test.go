@@ -233,15 +233,15 @@ func TestBounds(t *testing.T) {
 	if len(s.items) >= 2*maxHeld/maxInput {
 		t.Errorf("%d are held, with %d bytes each", len(s.items), len(large))
 	}
-	for i := range 2 * maxFates {
+	for i := range 2 * maxOutcomes {
 		s.mu.Lock()
 		it := &item{number: 10000 + i}
 		s.items = append(s.items, it)
-		s.end(it, fateUsed)
+		s.end(it, outcomeUsed)
 		s.mu.Unlock()
 	}
-	if len(s.fates) != maxFates || len(s.faded) != maxFates {
-		t.Errorf("%d and %d fates", len(s.fates), len(s.faded))
+	if len(s.outcomes) != maxOutcomes || len(s.outcomeOrder) != maxOutcomes {
+		t.Errorf("%d and %d fates", len(s.outcomes), len(s.outcomeOrder))
 	}
 }
 

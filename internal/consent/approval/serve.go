@@ -44,7 +44,7 @@ type Refusal struct {
 
 // serve accepts connections until ctx ends. It answers up to maxConnections at
 // once.
-func (s *Store) serve(ctx context.Context, d *door) {
+func (s *Store) serve(ctx context.Context, d *endpoint) {
 	var busy sync.WaitGroup
 	defer busy.Wait()
 	defer context.AfterFunc(ctx, d.listener.stop)()
@@ -138,7 +138,7 @@ func (s *Store) list(number int) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.prune()
-	a := answer{Fate: s.fates[number]}
+	a := answer{Fate: s.outcomes[number]}
 	for _, i := range s.items {
 		if i.granted.IsZero() {
 			a.Pending = append(a.Pending, i.number)

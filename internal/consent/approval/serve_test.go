@@ -101,7 +101,7 @@ func TestWhole(t *testing.T) {
 // dial connects to a server's socket.
 func (s *server) dial(t *testing.T) conn {
 	t.Helper()
-	path, err := socketOf(s.door.folder)
+	path, err := socketOf(s.endpoint.folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestClosedWhileServing(t *testing.T) {
 		t.Errorf("closing again: %v", err)
 	}
 
-	mute, err := newDoor(filepath.Join(s.folder, strings.Repeat("A", nameLength)))
+	mute, err := newEndpoint(filepath.Join(s.folder, strings.Repeat("A", nameLength)))
 	if err != nil {
 		t.Fatal(err)
 	}

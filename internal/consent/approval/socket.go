@@ -52,8 +52,8 @@ type conn interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// door is the socket or pipe of a server, with its folder.
-type door struct {
+// endpoint is the socket or pipe of a server, with its folder.
+type endpoint struct {
 	folder   string // folder of this server
 	own      *store.Folder
 	temp     string // folder of the socket, if it is not in the server's folder
@@ -79,7 +79,7 @@ func (s *Store) open() error {
 		return errClosed
 	case !offered:
 		return errNotOffered
-	case s.door != nil && s.door.present():
+	case s.endpoint != nil && s.endpoint.present():
 		return nil
 	}
 	if err := s.shut(); err != nil { // another process removed it
@@ -89,24 +89,24 @@ func (s *Store) open() error {
 		return fmt.Errorf("opening the socket of approvals: %w", err)
 	}
 	sweep(s.folder)
-	d, err := newDoor(filepath.Join(s.folder, rand.Text()[:nameLength]))
+	d, err := newEndpoint(filepath.Join(s.folder, rand.Text()[:nameLength]))
 	if err != nil {
 		return fmt.Errorf("opening the socket of approvals: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.served.Go(func() { s.serve(ctx, d) })
-	s.door = d
+	s.endpoint = d
 	return nil
 }
 
-// newDoor creates the folder of a server and listens there.
-func newDoor(folder string) (*door, error) {
+// newEndpoint creates the folder of a server and listens there.
+func newEndpoint(folder string) (*endpoint, error) {
 	own, err := store.Own(folder)
 	if err != nil {
 		return nil, err
 	}
-	d := &door{folder: folder, own: own}
+	d := &endpoint{folder: folder, own: own}
 	if err := d.listen(); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
@@ -127,18 +127,18 @@ func (s *Store) Close() error {
 
 // shut closes the door, if there is one. The caller must hold s.opening.
 func (s *Store) shut() error {
-	d := s.door
+	d := s.endpoint
 	if d == nil {
 		return nil
 	}
-	s.door = nil
+	s.endpoint = nil
 	d.stop()
 	d.served.Wait()
 	return d.remove()
 }
 
 // remove removes everything of a door that is no longer served.
-func (d *door) remove() error {
+func (d *endpoint) remove() error {
 	if d.listener != nil {
 		_ = d.listener.Close() // this also removes a socket
 	}

@@ -13,12 +13,12 @@ import (
 func TestModes(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
-	socket, err := socketOf(s.door.folder)
+	socket, err := socketOf(s.endpoint.folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]fs.FileMode{
-		s.state: 0o700, s.folder: 0o700, s.door.folder: 0o700, socket: 0o600, filepath.Join(s.folder, counterName): 0o600,
+		s.state: 0o700, s.folder: 0o700, s.endpoint.folder: 0o700, socket: 0o600, filepath.Join(s.folder, counterName): 0o600,
 	} {
 		if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
@@ -191,30 +191,30 @@ func TestLongPath(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	s := newServer(t, filepath.Join(shortDir(t), strings.Repeat("long/", 25)+"s"))
 	n := s.pend(t, call("a"))
-	if info, err := os.Lstat(s.door.temp); err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(s.door.temp) != temp {
-		t.Fatalf("%s: %v, %v", s.door.temp, info, err)
+	if info, err := os.Lstat(s.endpoint.temp); err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(s.endpoint.temp) != temp {
+		t.Fatalf("%s: %v, %v", s.endpoint.temp, info, err)
 	}
 	if _, err := Approve(t.Context(), s.state, n, false); err != nil || !s.Take(call("a")) {
 		t.Errorf("%v", err)
 	}
 	// A pointer to another place is not followed.
-	at := filepath.Join(s.door.folder, pointerName)
-	for _, path := range []string{temp + "/other/s", s.door.temp + "/other", "s", s.door.temp + "/../s", ""} {
+	at := filepath.Join(s.endpoint.folder, pointerName)
+	for _, path := range []string{temp + "/other/s", s.endpoint.temp + "/other", "s", s.endpoint.temp + "/../s", ""} {
 		if err := os.WriteFile(at, []byte(path), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := socketOf(s.door.folder); err == nil {
+		if got, err := socketOf(s.endpoint.folder); err == nil {
 			t.Errorf("%q leads to %q", path, got)
 		}
 	}
-	if err := os.WriteFile(at, []byte(filepath.Join(s.door.temp, socketName)), 0o600); err != nil {
+	if err := os.WriteFile(at, []byte(filepath.Join(s.endpoint.temp, socketName)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(s.door.temp, 0o711); err != nil {
+	if err := os.Chmod(s.endpoint.temp, 0o711); err != nil {
 		t.Fatal(err)
 	}
 	o, err := List(t.Context(), s.state, 0)
-	if err != nil || len(o.Silent) != 1 || !strings.HasSuffix(o.Silent[0], s.door.temp+" is not a private folder of this user") {
+	if err != nil || len(o.Silent) != 1 || !strings.HasSuffix(o.Silent[0], s.endpoint.temp+" is not a private folder of this user") {
 		t.Errorf("%+v, %v", o, err)
 	}
 

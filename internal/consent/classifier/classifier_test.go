@@ -259,7 +259,7 @@ func TestHere(t *testing.T) {
 		"10.0.0.1:80": false, "0.0.0.0:80": false, "[::]:80": false, "[fe80::1%lo]:80": false, "[::ffff:10.0.0.1]:80": false, "93.184.216.34:443": false,
 		"localhost:80": false, "": false, "/run/x.sock": false,
 	} {
-		if err := here(address); (err == nil) != want {
+		if err := checkLocal(address); (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

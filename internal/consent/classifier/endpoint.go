@@ -16,7 +16,7 @@ import (
 // newClient returns an HTTP client that connects only to this machine: no
 // proxy, redirect or host name can send the question elsewhere.
 func newClient() *http.Client {
-	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return here(address) }}
+	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return checkLocal(address) }}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
@@ -28,8 +28,8 @@ func newClient() *http.Client {
 	}
 }
 
-// here returns an error unless the resolved address is on this machine.
-func here(address string) error {
+// checkLocal returns an error unless the resolved address is on this machine.
+func checkLocal(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err == nil && to.Addr().Unmap().IsLoopback() {
 		return nil

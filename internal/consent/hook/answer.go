@@ -12,9 +12,9 @@ import (
 // the reason.
 const blocks = 2
 
-// maxSaid is the limit of a failed hook's output that is used, in bytes. One
+// maxFailedOutput is the limit of a failed hook's output that is used, in bytes. One
 // line of it is shown.
-const maxSaid = 4 << 10
+const maxFailedOutput = 4 << 10
 
 // answer is the outcome of one hook: its output, or the reason why it has none.
 type answer struct {
@@ -42,7 +42,7 @@ func (r *Runner) ask(ctx context.Context, event Event, h Hook, dir string, line 
 	default:
 		a.failure = "ended with " + e.state
 		if said := bytes.TrimSpace(e.stderr.bytes()); len(said) > 0 {
-			a.failure += ": " + string(said[:min(len(said), maxSaid)])
+			a.failure += ": " + string(said[:min(len(said), maxFailedOutput)])
 		}
 	}
 	return a
@@ -54,7 +54,7 @@ func (r *Runner) read(event Event, h Hook, stdout *capture) (output, string) {
 	text := bytes.TrimSpace(stdout.bytes())
 	if !bytes.HasPrefix(text, []byte("{")) {
 		if len(text) > 0 {
-			r.log.Debug("a hook printed what is not JSON", "hook", short(h.Command), "event", string(event), "output", plain.Line(string(text[:min(len(text), maxSaid)])))
+			r.log.Debug("a hook printed what is not JSON", "hook", short(h.Command), "event", string(event), "output", plain.Line(string(text[:min(len(text), maxFailedOutput)])))
 		}
 		return output{}, ""
 	}
@@ -66,7 +66,7 @@ func (r *Runner) read(event Event, h Hook, stdout *capture) (output, string) {
 		return output{}, "printed JSON that cannot be used: " + err.Error()
 	}
 	for _, key := range out.ignored {
-		r.log.Warn("a hook said something that has no effect here", "hook", short(h.Command), "event", string(event), "key", plain.Line(key))
+		r.log.Warn("a hook returned a key that has no effect here", "hook", short(h.Command), "event", string(event), "key", plain.Line(key))
 	}
 	if out.message != "" {
 		r.log.Info("a hook has a message", "hook", short(h.Command), "event", string(event), "message", plain.Line(out.message))

@@ -24,9 +24,9 @@ func (r *Runner) entered(p *process) {
 	}
 }
 
-// left removes a hook. It must be called before the id of the hook's process
+// remove removes a hook. It must be called before the id of the hook's process
 // group can be reused.
-func (r *Runner) left(p *process) {
+func (r *Runner) remove(p *process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, p)

@@ -25,7 +25,7 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark.gone(t, "closed")
-	if v := <-ended; len(v.Failures) != 1 || v.Failures[0].Why != "ended with signal: killed" {
+	if v := <-ended; len(v.Failures) != 1 || v.Failures[0].Reason != "ended with signal: killed" {
 		t.Errorf("%+v", v)
 	}
 	if v := w.run(t, pre, "sleep 1000; exit 2"); v.Decided || len(v.Failures) != 1 {

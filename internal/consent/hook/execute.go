@@ -68,7 +68,7 @@ func (r *Runner) execute(ctx context.Context, h Hook, dir string, input []byte) 
 	e := ended{stdout: p.stdout, stderr: p.stderr}
 	select {
 	case <-p.exited:
-		if !p.said(ctx, settle) {
+		if !p.waitOutput(ctx, settle) {
 			r.log.Debug("a hook left something behind that held its output open", "hook", short(h.Command))
 			p.end()
 		}
@@ -80,7 +80,7 @@ func (r *Runner) execute(ctx context.Context, h Hook, dir string, input []byte) 
 		p.end()
 	}
 	p.close()
-	r.left(p)
+	r.remove(p)
 	if p.isOver() {
 		p.reap()
 		e.code, e.state = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()
@@ -98,7 +98,7 @@ type process struct {
 	stdout, stderr *capture
 	exited         chan struct{} // closed when the shell has exited
 	reap           func()        // waits for the exited shell; after that, the id of its group can be reused
-	kin            kin
+	descendants    descendants
 }
 
 // start starts a command and writes its input in the background.
@@ -146,9 +146,9 @@ func (p *process) isOver() bool {
 	}
 }
 
-// said waits until all writers have closed both outputs, but no longer than
+// waitOutput waits until all writers have closed both outputs, but no longer than
 // limit, and reports whether they have.
-func (p *process) said(ctx context.Context, limit time.Duration) bool {
+func (p *process) waitOutput(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for _, c := range []*capture{p.stdout, p.stderr} {
@@ -172,7 +172,7 @@ func (p *process) end() {
 	defer timer.Stop()
 	select {
 	case <-p.exited:
-		p.said(context.Background(), grace)
+		p.waitOutput(context.Background(), grace)
 	case <-timer.C:
 	}
 	p.signal(true)

@@ -91,7 +91,7 @@ func TestMuchOutput(t *testing.T) {
 		t.Errorf("text: %+v", v)
 	}
 	json := "printf '{\"decision\":\"approve\",\"reason\":\"'; head -c 10000000 /dev/zero | tr '\\0' x; printf '\"}'"
-	if v := w.run(t, pre, json); v.Decided || len(v.Failures) != 1 || v.Failures[0].Why != "printed more JSON than the 1048576 bytes that are read" {
+	if v := w.run(t, pre, json); v.Decided || len(v.Failures) != 1 || v.Failures[0].Reason != "printed more JSON than the 1048576 bytes that are read" {
 		t.Errorf("JSON: %+v", v)
 	}
 	v := w.run(t, post, "head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 2")
@@ -118,7 +118,7 @@ func TestTime(t *testing.T) {
 		mark := newMark(t)
 		w := newWorld(t, mark.add)
 		v := w.Run(t.Context(), pre, hooks(100*time.Millisecond, command), w.input())
-		if v.Decided || len(v.Failures) != 1 || v.Failures[0].Why != "did not end within 100ms" {
+		if v.Decided || len(v.Failures) != 1 || v.Failures[0].Reason != "did not end within 100ms" {
 			t.Errorf("%s: %+v", command, v)
 		}
 		mark.gone(t, command)

@@ -4,8 +4,8 @@ package hook
 
 import "syscall"
 
-// kin is empty: the descendants of a hook cannot be found on this system.
-type kin struct{}
+// descendants is empty: the descendants of a hook cannot be found on this system.
+type descendants struct{}
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 

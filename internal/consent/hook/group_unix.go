@@ -13,16 +13,16 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // searches for those that have left the group, while their parents still exist.
 func (p *process) signal(kill bool) {
 	leader := p.cmd.Process.Pid
-	p.kin.freeze(leader)
+	p.descendants.freeze(leader)
 	if kill {
 		_ = syscall.Kill(-leader, syscall.SIGKILL)
-		p.kin.signal(leader, syscall.SIGKILL)
-		p.kin.release()
+		p.descendants.signal(leader, syscall.SIGKILL)
+		p.descendants.release()
 		return
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // a stopped process handles SIGTERM only after SIGCONT
 		_ = syscall.Kill(-leader, sig)
-		p.kin.signal(leader, sig)
+		p.descendants.signal(leader, sig)
 	}
 }
 
@@ -30,7 +30,7 @@ func (p *process) signal(kill bool) {
 // called concurrently with end.
 func (p *process) kill() {
 	leader := p.cmd.Process.Pid
-	var k kin
+	var k descendants
 	k.look(leader)
 	_ = syscall.Kill(-leader, syscall.SIGKILL)
 	k.signal(leader, syscall.SIGKILL)

@@ -164,7 +164,7 @@ type Verdict struct {
 // Failure describes a hook that failed.
 type Failure struct {
 	Command string // shortened, in one line
-	Why     string // in one line, to be read after the command
+	Reason  string // in one line, to be read after the command
 }
 
 // Run runs hooks in parallel, each exactly once. It returns when all have
@@ -188,11 +188,11 @@ func (r *Runner) Run(ctx context.Context, event Event, hooks []Hook, in Input) V
 	var wg sync.WaitGroup
 	for i, h := range hooks {
 		if err != nil {
-			answers[i] = answer{hook: h, failure: "cannot be told of the call: " + err.Error()}
+			answers[i] = answer{hook: h, failure: "cannot get the call: " + err.Error()}
 			continue
 		}
 		wg.Go(func() { answers[i] = r.ask(ctx, event, h, in.Dir, line) })
 	}
 	wg.Wait()
-	return (&jury{Runner: r, event: event, spill: in.Spill}).verdict(answers)
+	return (&combiner{Runner: r, event: event, spill: in.Spill}).verdict(answers)
 }

@@ -114,7 +114,7 @@ func TestBefore(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +have):\n%s", c.name, diff)
 		}
-		if strings.HasPrefix(c.name, "an input") && len(c.commands) == 3 && !w.log.has("another one said so first", "key=updatedInput") {
+		if strings.HasPrefix(c.name, "an input") && len(c.commands) == 3 && !w.log.has("another hook returned it first", "key=updatedInput") {
 			t.Errorf("%s: the log does not say that one is left out", c.name)
 		}
 	}
@@ -186,7 +186,7 @@ func TestCannotStart(t *testing.T) {
 		{"a relative folder", func(_ *Config, in *Input) { in.Dir = "x\n" }, `could not be started: its folder "x\n" is not an absolute path`},
 		{"no shell", func(c *Config, _ *Input) { c.Shell = "/no/sh" }, `could not be started: exec: "/no/sh": stat /no/sh: no such file or directory`},
 		{"an input that is not JSON", func(_ *Config, in *Input) { in.ToolInput = []byte(`{"a`) },
-			"cannot be told of the call: writing the call as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+			"cannot get the call: writing the call as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
 	} {
 		cfg, in := w.cfg, good
 		c.change(&cfg, &in)

@@ -30,9 +30,9 @@ func short(command string) string {
 	return string(r)
 }
 
-// fit prepares a text of the i-th hook to be shown. If it is too long, fit
+// shorten prepares a text of the i-th hook to be shown. If it is too long, fit
 // stores it and returns its beginning with the path of the whole text.
-func (r *jury) fit(i int, kind, text string) string {
+func (r *combiner) shorten(i int, kind, text string) string {
 	text = strings.TrimSpace(lines(text))
 	total := utf8.RuneCountInString(text)
 	if total <= maxText {

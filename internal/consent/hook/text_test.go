@@ -84,8 +84,8 @@ func TestFit(t *testing.T) {
 			func(string, string) (string, error) { return "", errors.New("full") }},
 	} {
 		log := &strings.Builder{}
-		r := &jury{Runner: New(Config{Log: slog.New(slog.NewTextHandler(log, nil))}), event: pre, spill: c.spill}
-		if got := r.fit(2, "reason", c.text); got != c.want {
+		r := &combiner{Runner: New(Config{Log: slog.New(slog.NewTextHandler(log, nil))}), event: pre, spill: c.spill}
+		if got := r.shorten(2, "reason", c.text); got != c.want {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		if c.name == "failing" && !strings.Contains(log.String(), "full") {

@@ -10,30 +10,30 @@ import (
 	"mcp-toolset/policy"
 )
 
-// jury combines the answers of all hooks of one call.
-type jury struct {
+// combiner combines the answers of all hooks of one call.
+type combiner struct {
 	*Runner
 	event Event
 	spill func(name, text string) (path string, err error) // see Input
 }
 
 // verdict combines answers, which are in the order of the settings.
-func (r *jury) verdict(answers []answer) Verdict {
+func (r *combiner) verdict(answers []answer) Verdict {
 	var v Verdict
 	for _, a := range answers {
 		if a.cancelled {
-			v.Failures = append(v.Failures, Failure{Command: short(a.hook.Command), Why: "had not answered when the call was cancelled"})
+			v.Failures = append(v.Failures, Failure{Command: short(a.hook.Command), Reason: "had not answered when the call was cancelled"})
 		}
 		if a.failure != "" {
-			f := Failure{Command: short(a.hook.Command), Why: plain.Line(a.failure)}
+			f := Failure{Command: short(a.hook.Command), Reason: plain.Line(a.failure)}
 			v.Failures = append(v.Failures, f)
-			r.log.Warn("a hook failed", "hook", f.Command, "event", string(r.event), "why", f.Why)
+			r.log.Warn("a hook failed", "hook", f.Command, "event", string(r.event), "why", f.Reason)
 		}
 	}
 	r.decide(&v, answers)
 	r.block(&v, answers)
 	for i, a := range answers {
-		if text := r.fit(i, "context", a.output.context); text != "" {
+		if text := r.shorten(i, "context", a.output.context); text != "" {
 			v.Context = append(v.Context, text)
 		}
 		if a.output.input != nil && (!v.Decided || v.Behavior != policy.Deny) {
@@ -45,36 +45,36 @@ func (r *jury) verdict(answers []answer) Verdict {
 }
 
 // first sets have to said unless an earlier hook has set it.
-func (r *jury) first(have *json.RawMessage, said json.RawMessage, h Hook, key string) {
+func (r *combiner) first(have *json.RawMessage, said json.RawMessage, h Hook, key string) {
 	switch {
 	case said == nil:
 	case *have == nil:
 		*have = said
 	default:
-		r.log.Warn("a hook said something that has no effect, because another one said so first", "hook", short(h.Command), "event", string(r.event), "key", key)
+		r.log.Warn("a hook returned a key that has no effect, because another hook returned it first", "hook", short(h.Command), "event", string(r.event), "key", key)
 	}
 }
 
-// say is the decision of one hook.
-type say struct {
+// hookDecision is the decision of one hook.
+type hookDecision struct {
 	behavior     policy.Behavior
 	reason, next string
 }
 
 // position returns the decision of an answer before the call. ok is false if it
 // has none.
-func (r *jury) position(i int, a answer) (s say, ok bool) {
+func (r *combiner) position(i int, a answer) (s hookDecision, ok bool) {
 	name, source := short(a.hook.Command), settingsFile(a.hook)
 	switch {
 	case a.cancelled:
-		return say{policy.Deny, "the call was cancelled before all of its hooks had answered", "call again if it is still wanted"}, true
+		return hookDecision{policy.Deny, "the call was cancelled before all of its hooks had answered", "call again if it is still wanted"}, true
 	case a.failure != "" && r.cfg.FailClosed:
-		return say{policy.Deny, fmt.Sprintf("the hook %s %s, which refuses the call here (hooksFailClosed)", name, plain.Line(a.failure)),
+		return hookDecision{policy.Deny, fmt.Sprintf("the hook %s %s, which refuses the call here (hooksFailClosed)", name, plain.Line(a.failure)),
 			"ask the user to correct the hook in " + source}, true
 	case a.failure != "" || !a.output.decided:
-		return say{}, false
+		return hookDecision{}, false
 	}
-	s = say{behavior: a.output.behavior, reason: r.fit(i, "reason", a.output.reason)}
+	s = hookDecision{behavior: a.output.behavior, reason: r.shorten(i, "reason", a.output.reason)}
 	verb := "allows"
 	switch s.behavior {
 	case policy.Deny:
@@ -90,7 +90,7 @@ func (r *jury) position(i int, a answer) (s say, ok bool) {
 
 // decide sets the most severe decision, with the reasons of all hooks that made
 // it.
-func (r *jury) decide(v *Verdict, answers []answer) {
+func (r *combiner) decide(v *Verdict, answers []answer) {
 	if r.event != PreToolUse {
 		return
 	}
@@ -110,7 +110,7 @@ func (r *jury) decide(v *Verdict, answers []answer) {
 }
 
 // block collects the objections of hooks after the call.
-func (r *jury) block(v *Verdict, answers []answer) {
+func (r *combiner) block(v *Verdict, answers []answer) {
 	var reasons []string
 	for i, a := range answers {
 		if !a.output.blocked {
@@ -120,7 +120,7 @@ func (r *jury) block(v *Verdict, answers []answer) {
 		if v.By == "" {
 			v.By = name
 		}
-		reason := r.fit(i, "block", a.output.reason)
+		reason := r.shorten(i, "block", a.output.reason)
 		if reason == "" {
 			reason = fmt.Sprintf("the hook %s objects to the result without giving a reason", name)
 		}

@@ -55,7 +55,7 @@ func (c *Commands) attempted() (*Report, *attempt) {
 // if there is no state folder yet.
 func (c *Commands) Begin(store bool) {
 	c.store.Store(store)
-	if _, ok := c.knownReadOnly(); !ok {
+	if _, ok := c.storedPromises(); !ok {
 		c.attempted()
 	}
 }
@@ -140,7 +140,7 @@ func (c *Commands) tryReadOnly(ctx context.Context, r *Report) (final bool) {
 		return false
 	}
 	r.TierMissing = c.runner.Missing()
-	err := c.unwanted()
+	err := c.disabledReason()
 	if err == nil && onWindows {
 		err = sandbox.Within(sandbox.Policy{}, nil) // returns why there is no sandbox
 	}

@@ -18,7 +18,7 @@ func TestTriedAgain(t *testing.T) {
 	c.OnTried(func() { told <- struct{}{} })
 	good := c.temp.parents
 	c.temp.parents = []string{filepath.Join(t.TempDir(), "full")}
-	if err := c.ReadOnlyKnown(t.Context()); !errors.Is(err, ErrLater) {
+	if err := c.StoredReadOnly(t.Context()); !errors.Is(err, ErrRetry) {
 		t.Fatal("without a folder for temporary files:", err)
 	}
 	c.temp.parents = good
@@ -30,7 +30,7 @@ func TestTriedAgain(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("nobody was told")
 	}
-	if err := c.ReadOnlyKnown(t.Context()); (err == nil) != want {
+	if err := c.StoredReadOnly(t.Context()); (err == nil) != want {
 		t.Error("then:", err)
 	}
 	if len(told) > 0 {

@@ -21,9 +21,9 @@ type spot struct {
 	name string
 }
 
-// reach opens the folder that holds path, following no links below base. The error is
+// openParent opens the folder that holds path, following no links below base. The error is
 // errLinked if the path goes through a link or a file.
-func reach(base, path string) (*spot, error) {
+func openParent(base, path string) (*spot, error) {
 	rel, err := filepath.Rel(base, path)
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("%s is not below %s", path, base)

@@ -11,7 +11,7 @@ import (
 // protected.
 type spot struct{}
 
-func reach(string, string) (*spot, error)      { return nil, errors.ErrUnsupported }
+func openParent(string, string) (*spot, error) { return nil, errors.ErrUnsupported }
 func (*spot) close()                           {}
 func (*spot) look() (facts, error)             { return facts{}, errors.ErrUnsupported }
 func lookAt(string) (facts, error)             { return facts{}, errors.ErrUnsupported }

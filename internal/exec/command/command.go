@@ -15,8 +15,8 @@
 //   - The trial runs before the first command and where the list of tools depends on it
 //     (attempt.go): in the background, read-only first; the list waits at most 5 s for
 //     that part. A server that is only asked for its tools reads the stored result of
-//     an earlier trial under the same circumstances (ReadOnlyKnown). If it fails for
-//     the moment, BashReadOnly is absent (tools.ErrLater) and listChanged is announced;
+//     an earlier trial under the same circumstances (StoredReadOnly). If it fails for
+//     the moment, BashReadOnly is absent (tools.ErrRetry) and listChanged is announced;
 //     the next command repeats the trial, and if it passes the tool joins the list of
 //     all connections at once (Registry.Refresh).
 //   - Where a command ended is written by a trap of its shell into a file in its
@@ -147,7 +147,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs := &Commands{
 		config: c, program: program, shell: c.Shell,
-		runner: process.NewRunner(process.Config{Spares: 1, MostSpares: 4, Log: c.Log}),
+		runner: process.NewRunner(process.Config{Spares: 1, MaxSpares: 4, Log: c.Log}),
 		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}
@@ -160,8 +160,8 @@ func New(c Config) (*Commands, error) {
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
 		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
-		journal: filepath.Join(c.State, "guarded"),
-		away:    cs.taken, takenTo: cs.takenTo(), tracked: cs.tracked,
+		journal:        filepath.Join(c.State, "guarded"),
+		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
 	}
 	for _, root := range c.Roots {
@@ -170,12 +170,12 @@ func New(c Config) (*Commands, error) {
 	return cs, nil
 }
 
-func (c *Commands) takenTo() string { return filepath.Join(c.config.State, "guarded", "taken") }
+func (c *Commands) quarantinePath() string { return filepath.Join(c.config.State, "guarded", "taken") }
 
-// taken returns the folder for quarantined files, where the user can find them. It
+// makeQuarantine returns the folder for quarantined files, where the user can find them. It
 // makes the folder if it is absent.
-func (c *Commands) taken() (string, error) {
-	folder := c.takenTo()
+func (c *Commands) makeQuarantine() (string, error) {
+	folder := c.quarantinePath()
 	for _, dir := range []string{c.config.State, filepath.Dir(folder), folder} {
 		if err := state.EnsurePrivate(dir); err != nil {
 			return "", err
@@ -250,7 +250,7 @@ func (c *Commands) Close() error {
 		}
 		c.guard.close()
 		c.trying.Lock()
-		if r := c.report; r != nil && !exists(c.knownFile()) {
+		if r := c.report; r != nil && !exists(c.trialFile()) {
 			c.remember(r.ReadOnly) // the state folder was made in the meantime
 		}
 		c.trying.Unlock()
@@ -285,7 +285,7 @@ func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
-		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
+		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
 	p.Read = append(p.Read, c.config.AllowRead...)
 	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {

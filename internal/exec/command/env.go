@@ -232,7 +232,7 @@ func newTrustedPath(c *Commands) trustedPath {
 	}
 	for _, folder := range t.all {
 		target, err := filepath.EvalSymlinks(folder)
-		if err != nil || t.reaches(folder) || t.reaches(target) || chooses(folder) || chooses(target) {
+		if err != nil || t.mayChange(folder) || t.mayChange(target) || chooses(folder) || chooses(target) {
 			continue
 		}
 		if info, err := os.Stat(target); err == nil && info.Mode().Perm()&0o022 == 0 {
@@ -250,9 +250,9 @@ func chooses(folder string) bool {
 	return strings.EqualFold(filepath.Base(folder), "shims") || strings.HasSuffix(folder, "/.volta/bin")
 }
 
-// reaches reports whether a command can change path: path is in a writable folder, or
+// mayChange reports whether a command can change path: path is in a writable folder, or
 // holds one.
-func (t trustedPath) reaches(path string) bool {
+func (t trustedPath) mayChange(path string) bool {
 	return slices.ContainsFunc(t.writable, func(w string) bool { return inside(path, w) || inside(w, path) })
 }
 
@@ -269,7 +269,7 @@ func (c *Commands) Trusted(name string) (path string, ok bool) {
 	}
 	trusted := func(file string) bool {
 		target, err := filepath.EvalSymlinks(file)
-		return slices.Contains(c.path.folders, filepath.Dir(file)) && (err != nil || !c.path.reaches(target))
+		return slices.Contains(c.path.folders, filepath.Dir(file)) && (err != nil || !c.path.mayChange(target))
 	}
 	if strings.Contains(name, "/") {
 		// Cleaning a/link/../b gives another file than the kernel finds.

@@ -17,10 +17,10 @@ import (
 // few seconds and at the command's end. It is quarantined if it could make a program
 // run that the user did not choose.
 type guard struct {
-	roots   []string               // repositories are searched below them
-	files   []string               // further protected names, such as settings
-	away    func() (string, error) // returns the quarantine folder and makes it if absent
-	takenTo string                 // the quarantine folder, for texts to the user
+	roots          []string               // repositories are searched below them
+	files          []string               // further protected names, such as settings
+	makeQuarantine func() (string, error) // returns the quarantine folder and makes it if absent
+	quarantinePath string                 // the quarantine folder, for texts to the user
 	// tracked returns those of paths, in folder dir, whose contents come from a commit.
 	tracked func(dir string, paths []string) []string
 	log     *slog.Logger
@@ -29,15 +29,15 @@ type guard struct {
 
 	journal string // folder of journals; "": none is written
 
-	mu      sync.Mutex
-	file    *os.File // journal of this server; nil: none yet
-	lock    io.Closer
-	looked  bool            // whether the journals of killed servers were read
-	first   map[string]bool // repositories that existed before the first command
-	scanner scanner
-	known   []repo // found earlier; later ones cannot displace them
-	running map[*watched]bool
-	timer   *time.Timer
+	mu           sync.Mutex
+	file         *os.File // journal of this server; nil: none yet
+	lock         io.Closer
+	journalsRead bool            // whether the journals of killed servers were read
+	first        map[string]bool // repositories that existed before the first command
+	scanner      scanner
+	known        []repo // found earlier; later ones cannot displace them
+	running      map[*watched]bool
+	timer        *time.Timer
 }
 
 // watched is the state of the protected names of a running command.
@@ -75,7 +75,7 @@ const (
 func (g *guard) begin(writable []string, names ...string) (w *watched, protect []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.left()
+	g.recover()
 	w = &watched{trusted: map[string]bool{}, links: map[string]string{}, since: time.Now().UnixNano()}
 	for _, folder := range writable {
 		if folder != "" {
@@ -173,7 +173,7 @@ func (g *guard) tick() {
 		return
 	}
 	g.look(nil)
-	g.beat()
+	g.setJournalTime()
 	g.timer.Reset(g.every)
 }
 
@@ -218,7 +218,7 @@ func (g *guard) names(f found) []name {
 // prepare makes n if it is absent and may be empty, so that a mount can protect it. It
 // replaces files that have further names (hard links) by a copy.
 func (g *guard) prepare(n name, bases []string) {
-	s, err := reach(outermost(bases, n.path), n.path)
+	s, err := openParent(outermost(bases, n.path), n.path)
 	if err != nil {
 		return
 	}
@@ -267,7 +267,7 @@ func (g *guard) movable(n name, f found, bases []string) bool {
 	if !young && !n.repo.linked && (!n.pointer || slices.Contains(g.roots, filepath.Dir(n.path))) {
 		return false
 	}
-	s, err := reach(outermost(bases, n.path), n.path)
+	s, err := openParent(outermost(bases, n.path), n.path)
 	if err != nil {
 		return false
 	}
@@ -318,7 +318,7 @@ func (g *guard) look(ended []*watched) {
 			}
 			continue
 		}
-		if makers := g.makers(n); len(makers) > 0 && g.bad(n, f, bases) && g.putAway(n.path, bases) == nil {
+		if makers := g.makers(n); len(makers) > 0 && g.bad(n, f, bases) && g.quarantine(n.path, bases) == nil {
 			g.tell(makers, n.path)
 		}
 	}
@@ -351,7 +351,7 @@ func changedSince(path string, since int64) bool {
 }
 
 func (g *guard) bad(n name, f found, bases []string) bool {
-	s, err := reach(outermost(bases, n.path), n.path)
+	s, err := openParent(outermost(bases, n.path), n.path)
 	if err != nil {
 		return false // a folder above is a link, which is a protected name itself
 	}
@@ -386,12 +386,12 @@ func (g *guard) tell(makers []*watched, path string) {
 // restore makes a link again that was removed or replaced, and quarantines the
 // replacement.
 func (g *guard) restore(path, text string, bases []string) {
-	s, err := reach(outermost(bases, path), path)
+	s, err := openParent(outermost(bases, path), path)
 	if err != nil {
 		return
 	}
 	defer s.close()
-	if _, err := s.look(); err == nil && g.putAway(path, bases) != nil {
+	if _, err := s.look(); err == nil && g.quarantine(path, bases) != nil {
 		return
 	}
 	if s.link(text) == nil {
@@ -399,15 +399,15 @@ func (g *guard) restore(path, text string, bases []string) {
 	}
 }
 
-// putAway quarantines a name: it moves the name into the quarantine folder, or renames
+// quarantine quarantines a name: it moves the name into the quarantine folder, or renames
 // it in place if that is on another file system. It removes what cannot be moved.
-func (g *guard) putAway(path string, bases []string) error {
-	s, err := reach(outermost(bases, path), path)
+func (g *guard) quarantine(path string, bases []string) error {
+	s, err := openParent(outermost(bases, path), path)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	folder, err := g.away()
+	folder, err := g.makeQuarantine()
 	if err == nil {
 		// A new folder, since there may be two of a name.
 		folder, err = os.MkdirTemp(folder, "")

@@ -19,7 +19,7 @@ func BenchmarkGuard(b *testing.B) {
 		}
 		time.Sleep(2 * settled) // until the cached listings are settled
 	}
-	g := &guard{roots: []string{root}, log: slog.New(slog.DiscardHandler), every: time.Hour, away: func() (string, error) { return "", os.ErrPermission }}
+	g := &guard{roots: []string{root}, log: slog.New(slog.DiscardHandler), every: time.Hour, makeQuarantine: func() (string, error) { return "", os.ErrPermission }}
 	for b.Loop() {
 		w, protect := g.begin([]string{root})
 		if removed := g.end(w); len(removed) > 0 {

@@ -73,8 +73,8 @@ func (g *guard) open() bool {
 	return true
 }
 
-// beat sets the journal's time to now, the time of this server's last look.
-func (g *guard) beat() {
+// setJournalTime sets the journal's time to now, the time of this server's last look.
+func (g *guard) setJournalTime() {
 	if g.file != nil {
 		now := time.Now()
 		_ = os.Chtimes(g.file.Name(), now, now)
@@ -97,20 +97,20 @@ func (g *guard) close() {
 	}
 }
 
-// left examines, once, the changes of commands of killed servers. It quarantines files in
+// recover examines, once, the changes of commands of killed servers. It quarantines files in
 // a folder beside the journals, since the user may want them back.
-func (g *guard) left() {
-	if g.looked || g.journal == "" {
+func (g *guard) recover() {
+	if g.journalsRead || g.journal == "" {
 		return
 	}
-	g.looked = true
+	g.journalsRead = true
 	files, _ := filepath.Glob(filepath.Join(g.journal, "*.json"))
 	for _, file := range files {
-		g.leftBy(file)
+		g.recoverFrom(file)
 	}
 }
 
-func (g *guard) leftBy(file string) {
+func (g *guard) recoverFrom(file string) {
 	lock, err := lockFolder(file)
 	if err != nil {
 		return // its server still runs
@@ -131,8 +131,8 @@ func (g *guard) leftBy(file string) {
 	if json.Unmarshal(data, &entries) != nil {
 		return
 	}
-	running, away := g.running, g.away
-	g.running, g.away = map[*watched]bool{}, func() (string, error) {
+	running, away := g.running, g.makeQuarantine
+	g.running, g.makeQuarantine = map[*watched]bool{}, func() (string, error) {
 		folder := filepath.Join(g.journal, "taken")
 		return folder, os.MkdirAll(folder, 0o700)
 	}
@@ -147,7 +147,7 @@ func (g *guard) leftBy(file string) {
 		ended = append(ended, w)
 	}
 	g.look(ended)
-	g.running, g.away = running, away
+	g.running, g.makeQuarantine = running, away
 }
 
 // madeSince reports whether the file at path was changed after a time. For a folder of

@@ -45,9 +45,9 @@ func (c *Commands) Layers() string {
 	return filepath.Join(c.layersFolder(), fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(roots, "\x00"))))[:16])
 }
 
-// takeLayer locks the first layer that no command uses, of this server or another one.
+// lockLayer locks the first layer that no command uses, of this server or another one.
 // The lock lasts until the caller closes the closer.
-func (c *Commands) takeLayer() (string, io.Closer, error) {
+func (c *Commands) lockLayer() (string, io.Closer, error) {
 	folder := c.Layers()
 	for _, dir := range []string{c.config.State, c.layersFolder(), folder} {
 		if err := state.EnsurePrivate(dir); err != nil {
@@ -114,7 +114,7 @@ func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
 		return nil
 	}
 	c.sweep.Do(c.sweepLayers)
-	layer, lock, err := c.takeLayer()
+	layer, lock, err := c.lockLayer()
 	if err != nil {
 		c.config.Log.Warn("a command cannot write to caches", "err", err)
 		p.Write = slices.DeleteFunc(p.Write, func(path string) bool { return slices.Contains(p.Layered, path) })

@@ -18,36 +18,36 @@ import (
 // Sandboxed returns the configured sandbox mode.
 func (c *Commands) Sandboxed() Mode { return c.config.Sandbox }
 
-// Want is a file that a command names and that the sandbox may not let it use.
-type Want struct {
+// FileRequest is a file that a command names and that the sandbox may not let it use.
+type FileRequest struct {
 	Path   string // canonical
 	Change bool
 	// Content is true if only the content of the file is written. Then a grant for the
 	// file is enough; otherwise its folder must be granted.
-	Content bool
-	Guess   bool // a program gets the path and may write to it; an existing file is granted alone
-	Remove  bool // the path itself may be removed or moved, even if it is a folder
+	Content   bool
+	Uncertain bool // a program gets the path and may write to it; an existing file is granted alone
+	Remove    bool // the path itself may be removed or moved, even if it is a folder
 }
 
-// Grant is the access that a command gets for a Want: to a file, or to a folder and
+// Grant is the access that a command gets for a FileRequest: to a file, or to a folder and
 // everything below it.
 type Grant struct {
-	Path   string
-	Change bool
-	Create bool // the file is absent and is made before the command starts
-	List   bool // the command may only list the names below the folder
-	Guess  bool // as in Want
+	Path      string
+	Change    bool
+	Create    bool // the file is absent and is made before the command starts
+	List      bool // the command may only list the names below the folder
+	Uncertain bool // as in FileRequest
 }
 
-// CannotOpen is the error of Grants for a file that the sandbox cannot grant.
-type CannotOpen struct {
-	Path, Why string
-	Temporary bool // the path is in a folder for temporary files
-	Broad     bool // the change would affect so much that no text should suggest a way
+// GrantError is the error of Grants for a file that the sandbox cannot grant.
+type GrantError struct {
+	Path, Reason string
+	Temporary    bool // the path is in a folder for temporary files
+	Broad        bool // the change would affect so much that no text should suggest a way
 }
 
-func (e *CannotOpen) Error() string {
-	return fmt.Sprintf("commands cannot be given %s: %s", plain.Line(e.Path), e.Why)
+func (e *GrantError) Error() string {
+	return fmt.Sprintf("commands cannot be given %s: %s", plain.Line(e.Path), e.Reason)
 }
 
 // temporaryFolders lists folders that all users and programs share.
@@ -55,8 +55,8 @@ var temporaryFolders = []string{"/tmp", "/var/tmp"}
 
 // Grants returns the grants that a confined command needs to use some files, each path
 // once. It returns no grant for a file that the command may use anyway. The error is a
-// *CannotOpen. readOnly has the meaning of Spec.ReadOnly.
-func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
+// *GrantError. readOnly has the meaning of Spec.ReadOnly.
+func (c *Commands) Grants(wants []FileRequest, readOnly bool) ([]Grant, error) {
 	p := c.policy(readOnly, "")
 	var out []Grant
 	for _, w := range wants {
@@ -81,7 +81,7 @@ func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
 
 // below reports whether w is in the folder that other names, but other is not a folder.
 // This is so for copies, which are made at a path or below it.
-func (w Want) below(other Want) bool {
+func (w FileRequest) below(other FileRequest) bool {
 	return other.Change && filepath.Dir(w.Path) == other.Path && !isFolder(other.Path)
 }
 
@@ -91,12 +91,12 @@ var processFile = regexp.MustCompile(`^/proc/[0-9]+(/|$)`)
 
 // grant returns the grant that a command needs to use one file. Its path is "" if the
 // command may use the file without a grant.
-func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
+func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 	fail := func(why string) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
-		return Grant{}, &CannotOpen{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
+		return Grant{}, &GrantError{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
-	g := Grant{Path: w.Path, Change: w.Change, Guess: w.Guess}
+	g := Grant{Path: w.Path, Change: w.Change, Uncertain: w.Uncertain}
 	info, err := os.Lstat(w.Path)
 	absent := errors.Is(err, fs.ErrNotExist)
 	switch hidden := holding(w.Path, p.Hide); {
@@ -122,13 +122,13 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 		return g, nil // a protected name
 	}
 	switch {
-	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && (w.Content || w.Guess):
+	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && (w.Content || w.Uncertain):
 	case w.Content && absent && isFolder(filepath.Dir(w.Path)):
 		g.Create = true
 	default: // file names are made, replaced or removed
 		g.Path = existing(filepath.Dir(w.Path))
 	}
-	switch why := c.tooMuch(g); {
+	switch why := c.neverGranted(g); {
 	case why != "" && !g.Change:
 		return Grant{Path: g.Path, List: true}, nil
 	case why != "":
@@ -147,8 +147,8 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 // granted the folder.
 func (c *Commands) masks() bool { return c.Report(context.Background()).Write.Coverage.Mounts }
 
-// tooMuch returns why a command never gets this grant; "" if it may.
-func (c *Commands) tooMuch(g Grant) string {
+// neverGranted returns why a command never gets this grant; "" if it may.
+func (c *Commands) neverGranted(g Grant) string {
 	switch {
 	case g.Path == "/":
 		return "it would need the whole file system"
@@ -258,7 +258,7 @@ type madeFile struct {
 // makeFile makes an empty file. It follows no link, since other commands may be able to
 // put one on the path.
 func makeFile(path string) (madeFile, error) {
-	s, err := reach("/", path)
+	s, err := openParent("/", path)
 	if err != nil {
 		return madeFile{}, err
 	}

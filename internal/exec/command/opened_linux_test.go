@@ -40,39 +40,39 @@ func TestGrants(t *testing.T) {
 		}
 	}
 	for _, one := range []struct {
-		want  Want
+		want  FileRequest
 		grant Grant // no path: no grant is needed
 		err   string
 	}{
-		{Want{Path: out + "/old"}, Grant{Path: out + "/old"}, ""},
-		{Want{Path: out + "/gone"}, Grant{}, ""},
-		{Want{Path: out}, Grant{Path: out}, ""},
-		{Want{Path: "/etc/passwd"}, Grant{}, ""},
-		{Want{Path: home + "/.ssh"}, Grant{Path: home + "/.ssh"}, ""},
-		{Want{Path: out + "/old", Change: true, Content: true}, Grant{Path: out + "/old", Change: true}, ""},
-		{Want{Path: out + "/new", Change: true, Content: true}, Grant{Path: out + "/new", Change: true, Create: true}, ""},
-		{Want{Path: out + "/new", Change: true}, Grant{Path: out, Change: true}, ""},
-		{Want{Path: out + "/a/b/c", Change: true}, Grant{Path: out, Change: true}, ""},
-		{Want{Path: out + "/folder", Change: true}, Grant{Path: out + "/folder", Change: true}, ""},
-		{Want{Path: out + "/folder", Change: true, Remove: true}, Grant{Path: out, Change: true}, ""},
-		{Want{Path: root + "/.git/config", Change: true, Content: true}, Grant{Path: root + "/.git/config", Change: true}, ""},
-		{Want{Path: "/tmp"}, Grant{Path: "/tmp", List: true}, ""},
-		{Want{Path: "/"}, Grant{Path: "/", List: true}, ""},
-		{Want{Path: "/proc/1/environ"}, Grant{}, "only its own processes"},
-		{Want{Path: "/tmp/no-such-folder-here", Change: true}, Grant{}, "temporary files of others"},
-		{Want{Path: "/no-such-folder-here", Change: true}, Grant{}, "the whole file system"},
-		{Want{Path: home + "/new", Change: true}, Grant{}, "holds the home folder"},
-		{Want{Path: c.config.State + "/x"}, Grant{}, "closed to all tools"},
-		{Want{Path: "/dev/null"}, Grant{}, "a device"},
-		{Want{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a device or a file of the kernel"},
-		{Want{Path: "/proc/cpuinfo"}, Grant{}, ""},
-		{Want{Path: "/dev/tcp/127.0.0.1/80"}, Grant{}, ""},
+		{FileRequest{Path: out + "/old"}, Grant{Path: out + "/old"}, ""},
+		{FileRequest{Path: out + "/gone"}, Grant{}, ""},
+		{FileRequest{Path: out}, Grant{Path: out}, ""},
+		{FileRequest{Path: "/etc/passwd"}, Grant{}, ""},
+		{FileRequest{Path: home + "/.ssh"}, Grant{Path: home + "/.ssh"}, ""},
+		{FileRequest{Path: out + "/old", Change: true, Content: true}, Grant{Path: out + "/old", Change: true}, ""},
+		{FileRequest{Path: out + "/new", Change: true, Content: true}, Grant{Path: out + "/new", Change: true, Create: true}, ""},
+		{FileRequest{Path: out + "/new", Change: true}, Grant{Path: out, Change: true}, ""},
+		{FileRequest{Path: out + "/a/b/c", Change: true}, Grant{Path: out, Change: true}, ""},
+		{FileRequest{Path: out + "/folder", Change: true}, Grant{Path: out + "/folder", Change: true}, ""},
+		{FileRequest{Path: out + "/folder", Change: true, Remove: true}, Grant{Path: out, Change: true}, ""},
+		{FileRequest{Path: root + "/.git/config", Change: true, Content: true}, Grant{Path: root + "/.git/config", Change: true}, ""},
+		{FileRequest{Path: "/tmp"}, Grant{Path: "/tmp", List: true}, ""},
+		{FileRequest{Path: "/"}, Grant{Path: "/", List: true}, ""},
+		{FileRequest{Path: "/proc/1/environ"}, Grant{}, "only its own processes"},
+		{FileRequest{Path: "/tmp/no-such-folder-here", Change: true}, Grant{}, "temporary files of others"},
+		{FileRequest{Path: "/no-such-folder-here", Change: true}, Grant{}, "the whole file system"},
+		{FileRequest{Path: home + "/new", Change: true}, Grant{}, "holds the home folder"},
+		{FileRequest{Path: c.config.State + "/x"}, Grant{}, "closed to all tools"},
+		{FileRequest{Path: "/dev/null"}, Grant{}, "a device"},
+		{FileRequest{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a device or a file of the kernel"},
+		{FileRequest{Path: "/proc/cpuinfo"}, Grant{}, ""},
+		{FileRequest{Path: "/dev/tcp/127.0.0.1/80"}, Grant{}, ""},
 	} {
-		got, err := c.Grants([]Want{one.want}, false)
-		var cannot *CannotOpen
+		got, err := c.Grants([]FileRequest{one.want}, false)
+		var cannot *GrantError
 		switch {
 		case one.err != "":
-			if !errors.As(err, &cannot) || !strings.Contains(cannot.Why, one.err) {
+			if !errors.As(err, &cannot) || !strings.Contains(cannot.Reason, one.err) {
 				t.Errorf("%+v: %v, %v, want %q", one.want, got, err, one.err)
 			}
 		case err != nil, one.grant.Path == "" && len(got) > 0, one.grant.Path != "" && (len(got) != 1 || got[0] != one.grant):
@@ -81,12 +81,12 @@ func TestGrants(t *testing.T) {
 	}
 	// A copy is made at a path or below it.
 	for _, to := range []string{out + "/old", out + "/new"} {
-		got, err := c.Grants([]Want{{Path: to, Change: true, Content: true}, {Path: to + "/a", Change: true}}, false)
+		got, err := c.Grants([]FileRequest{{Path: to, Change: true, Content: true}, {Path: to + "/a", Change: true}}, false)
 		if err != nil || len(got) != 1 || got[0].Path != to {
 			t.Errorf("a copy to %s: %+v, %v", to, got, err)
 		}
 	}
-	both, err := c.Grants([]Want{{Path: out + "/old"}, {Path: out, Change: true}, {Path: out + "/folder", Change: true}}, false)
+	both, err := c.Grants([]FileRequest{{Path: out + "/old"}, {Path: out, Change: true}, {Path: out + "/folder", Change: true}}, false)
 	if err != nil || len(both) != 1 || both[0].Path != out {
 		t.Errorf("files in a folder that is given: %+v, %v", both, err)
 	}
@@ -192,7 +192,7 @@ func TestGrantedKeeps(t *testing.T) {
 	out := outsideFolder(t)
 	text, _ := run(t, c, Spec{
 		Script: "echo x >" + out + "/new; echo x >" + out + "/old",
-		Grants: []Grant{{Path: out, Change: true}}, Keep: []string{out + "/old"},
+		Grants: []Grant{{Path: out, Change: true}}, Protect: []string{out + "/old"},
 	})
 	old, _ := os.ReadFile(out + "/old")
 	made, _ := os.ReadFile(out + "/new")
@@ -292,11 +292,11 @@ func TestGrantedWithoutMasks(t *testing.T) {
 	}
 	for mounts, refused := range map[bool]bool{true: false, false: true} {
 		believe(c, Trial{Coverage: sandbox.Coverage{Mounts: mounts}}, Trial{})
-		_, err := c.Grants([]Want{{Path: home + "/.config/new", Change: true}}, false)
+		_, err := c.Grants([]FileRequest{{Path: home + "/.config/new", Change: true}}, false)
 		if (err != nil) != refused {
 			t.Errorf("mounts %v: %v", mounts, err)
 		}
-		if _, err := c.Grants([]Want{{Path: home + "/notes/new", Change: true}, {Path: home + "/.config"}}, false); err != nil {
+		if _, err := c.Grants([]FileRequest{{Path: home + "/notes/new", Change: true}, {Path: home + "/.config"}}, false); err != nil {
 			t.Errorf("mounts %v, nothing hidden, and reading: %v", mounts, err)
 		}
 	}

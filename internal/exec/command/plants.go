@@ -94,7 +94,7 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 					w.trusted[path] = true
 					w.appeared = append(w.appeared, path)
 				}
-			case g.putAway(path, bases) == nil:
+			case g.quarantine(path, bases) == nil:
 				g.tell(makers, path)
 			}
 		}
@@ -152,7 +152,7 @@ func plainModules(path string, bases []string) bool {
 	if filepath.Base(path) != ".gitmodules" {
 		return false
 	}
-	s, err := reach(outermost(bases, path), path)
+	s, err := openParent(outermost(bases, path), path)
 	if err != nil {
 		return false
 	}
@@ -176,7 +176,7 @@ func plainAttributes(path string, bases []string) bool {
 	if !strings.EqualFold(filepath.Base(path), ".gitattributes") {
 		return false
 	}
-	s, err := reach(outermost(bases, path), path)
+	s, err := openParent(outermost(bases, path), path)
 	if err != nil {
 		return false
 	}
@@ -230,7 +230,7 @@ func (c *Commands) tracked(dir string, paths []string) (out []string) {
 	res := r.Result()
 	v, err := r.Output.View(4000)
 	_ = r.Output.Remove()
-	if err != nil || res.Code != 0 || res.Why != ByItself {
+	if err != nil || res.Code != 0 || res.EndReason != ByItself {
 		return paths
 	}
 	for line := range strings.Lines(v.Head + v.Tail) {

@@ -108,7 +108,7 @@ func newGuard(t *testing.T, root string) (*guard, string) {
 	away := t.TempDir()
 	return &guard{
 		roots: []string{root}, files: []string{filepath.Join(root, settingsName)}, log: slog.New(slog.DiscardHandler),
-		every: time.Hour, away: func() (string, error) { return away, nil },
+		every: time.Hour, makeQuarantine: func() (string, error) { return away, nil },
 	}, away
 }
 
@@ -183,7 +183,7 @@ func TestTakeAwayTwice(t *testing.T) {
 	g, dir := newGuard(t, root)
 	for i := range 3 {
 		if i == 2 {
-			g.away = func() (string, error) { return "", os.ErrPermission }
+			g.makeQuarantine = func() (string, error) { return "", os.ErrPermission }
 		}
 		w, _ := g.begin([]string{root})
 		if err := write(root, ".mcp-toolset/x", ""); err != nil {

@@ -36,7 +36,7 @@ func TestQuotaEnds(t *testing.T) {
 			}
 			result := r.Result()
 			printed, stored := r.Output.Bytes()
-			if result.Why != Quota || !result.Exit.Ended || !errors.Is(r.Output.Err(), spool.ErrTaskQuota) {
+			if result.EndReason != Quota || !result.Exit.Ended || !errors.Is(r.Output.Err(), spool.ErrTaskQuota) {
 				t.Errorf("got %+v, %v", result, r.Output.Err())
 			}
 			info, err := os.Stat(r.Output.Path())
@@ -81,7 +81,7 @@ func TestQuotaOfAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := third.Result(); got.Why != ByItself || got.Code != 0 {
+	if got := third.Result(); got.EndReason != ByItself || got.Code != 0 {
 		t.Errorf("the third: %+v", got)
 	}
 	if view, err := third.Output.View(100); err != nil || view.Head != "begin\nend\n" {

@@ -281,7 +281,7 @@ func (f *found) follow(bases []string) {
 
 func readSome(path string) []byte {
 	base := filepath.Dir(path)
-	s, err := reach(base, path)
+	s, err := openParent(base, path)
 	if err != nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ type Spec struct {
 	Env    []string
 	// Hide lists further paths that the command must not read. Keep lists paths that it
 	// must not change; they exist and are no links.
-	Hide, Keep []string
+	Hide, Protect []string
 	// Names lists protected names, of Config.Names, that the command must not make in a
 	// root or the top folder of a repository.
 	Names []string
@@ -63,33 +63,33 @@ type Running struct {
 	layer    io.Closer // lock of its layer over caches; nil: it has none
 	undo     func()    // removes files that were made for it and not used; nil: none were
 
-	why    chan Why // the first reason to end it
-	once   sync.Once
-	ended  chan struct{}
-	result Result
+	endReason chan EndReason // the first reason to end it
+	once      sync.Once
+	ended     chan struct{}
+	result    Result
 }
 
-// Why is the reason for which a command was ended.
-type Why string
+// EndReason is the reason for which a command was ended.
+type EndReason string
 
 // The reasons.
 const (
-	ByItself  Why = ""
-	Timeout   Why = "timeout"
-	Cancelled Why = "cancelled"
-	Stopped   Why = "stopped"
-	Quota     Why = "quota"
-	Closing   Why = "closing"
+	ByItself  EndReason = ""
+	Timeout   EndReason = "timeout"
+	Cancelled EndReason = "cancelled"
+	Stopped   EndReason = "stopped"
+	Quota     EndReason = "quota"
+	Closing   EndReason = "closing"
 )
 
 // Result describes how a command ended.
 type Result struct {
 	process.Exit
-	Why     Why
-	Dir     string   // last folder of the shell; "" if unknown
-	Blocked []string // facts on what the sandbox blocked
-	Removed []string // protected names that appeared meanwhile and were quarantined
-	TakenTo string   // the quarantine folder; on another file system they are renamed in place
+	EndReason  EndReason
+	Dir        string   // last folder of the shell; "" if unknown
+	Blocked    []string // facts on what the sandbox blocked
+	Removed    []string // protected names that appeared meanwhile and were quarantined
+	Quarantine string   // the quarantine folder; on another file system they are renamed in place
 	// Appeared lists protected names that appeared meanwhile and stay, since a commit
 	// has them.
 	Appeared []string
@@ -134,7 +134,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{commands: c, dir: s.Dir, script: s.Script, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	r := &Running{commands: c, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
 	// The marker is read through this descriptor, so a replacement by the command is
 	// ignored.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
@@ -222,7 +222,7 @@ func (r *Running) watch() {
 		select {
 		case <-r.process.Done():
 			running = false
-		case w := <-r.why:
+		case w := <-r.endReason:
 			why = w
 		case <-full:
 			full = nil
@@ -245,7 +245,7 @@ func (r *Running) watch() {
 	x := r.process.Wait()
 	if why == ByItself && x.Ended {
 		select {
-		case why = <-r.why:
+		case why = <-r.endReason:
 		default:
 			why = Closing
 		}
@@ -253,7 +253,7 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it ended before the request
 	}
-	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -362,8 +362,8 @@ func (r *Running) Hidden(folder string) (names []string) {
 
 // End ends the process tree of the command: it asks the processes to end and kills them
 // after grace. It returns when none is left. Only the first reason counts.
-func (r *Running) End(why Why, grace time.Duration) error {
-	r.once.Do(func() { r.why <- why })
+func (r *Running) End(why EndReason, grace time.Duration) error {
+	r.once.Do(func() { r.endReason <- why })
 	err := r.process.End(grace)
 	if err == nil {
 		<-r.ended
@@ -390,7 +390,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
 		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Keep...)
+		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect...)
 		tried = report.Write.Coverage
 	}
 	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {

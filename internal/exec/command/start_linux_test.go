@@ -315,7 +315,7 @@ func TestPipeHeldElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if res := r.Result(); !res.Cut || res.Code != 3 || res.Why != ByItself || time.Since(start) > 10*time.Second {
+	if res := r.Result(); !res.Cut || res.Code != 3 || res.EndReason != ByItself || time.Since(start) > 10*time.Second {
 		t.Errorf("%+v after %v", res, time.Since(start))
 	}
 	if _, err := pipe.Write([]byte("late")); !errors.Is(err, syscall.EPIPE) {
@@ -329,7 +329,7 @@ func TestPipeHeldElsewhere(t *testing.T) {
 func TestEndReasons(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	const script = "trap 'echo told' TERM; echo ready; while :; do sleep 0.01; done"
-	for _, why := range []Why{Timeout, Cancelled, Stopped, Closing} {
+	for _, why := range []EndReason{Timeout, Cancelled, Stopped, Closing} {
 		r := begun(t, c, Spec{Script: script})
 		var wg sync.WaitGroup
 		if err := r.End(why, 10*time.Millisecond); err != nil {
@@ -339,12 +339,12 @@ func TestEndReasons(t *testing.T) {
 			wg.Go(func() { _ = r.End(Quota, 0) })
 		}
 		wg.Wait()
-		if res := r.Result(); res.Why != why || !res.Exit.Ended || res.Cut {
+		if res := r.Result(); res.EndReason != why || !res.Exit.Ended || res.Cut {
 			t.Errorf("%s: %+v", why, res)
 		}
 	}
 	_, res := run(t, c, Spec{Script: "true"})
-	if res.Why != ByItself {
+	if res.EndReason != ByItself {
 		t.Errorf("%+v", res)
 	}
 	// A later call shortens the grace but does not become the reason.
@@ -352,26 +352,26 @@ func TestEndReasons(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- r.End(Timeout, time.Hour) }()
 	waitFor(t, "it was told", func() bool { return r.Output.LastLine() == "told" })
-	if err := errors.Join(r.End(Stopped, 0), <-first); err != nil || r.Result().Why != Timeout {
+	if err := errors.Join(r.End(Stopped, 0), <-first); err != nil || r.Result().EndReason != Timeout {
 		t.Errorf("%v, %+v", err, r.Result())
 	}
 	// A reason that comes after the end has no effect.
 	r = begun(t, c, Spec{Script: "echo ready; until [ -e go ]; do sleep 0.01; done"})
-	r.why <- Stopped
+	r.endReason <- Stopped
 	if err := os.WriteFile(filepath.Join(c.config.Roots[0], "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if res := r.Result(); res.Why != ByItself || res.Code != 0 {
+	if res := r.Result(); res.EndReason != ByItself || res.Code != 0 {
 		t.Errorf("%+v", res)
 	}
 	// A command that has ended was not ended.
 	r = begun(t, c, Spec{Script: "echo ready; exit 3"})
 	<-r.Done()
-	if err := r.End(Stopped, 0); err != nil || r.Result().Why != ByItself || r.Result().Code != 3 {
+	if err := r.End(Stopped, 0); err != nil || r.Result().EndReason != ByItself || r.Result().Code != 3 {
 		t.Errorf("%v, %+v", err, r.Result())
 	}
 	// Nor was a command that another process ended.
-	if _, res := run(t, c, Spec{Script: "kill -9 $$"}); res.Why != ByItself || res.Signal != syscall.SIGKILL || res.Code != -1 {
+	if _, res := run(t, c, Spec{Script: "kill -9 $$"}); res.EndReason != ByItself || res.Signal != syscall.SIGKILL || res.Code != -1 {
 		t.Errorf("%+v", res)
 	}
 }
@@ -381,13 +381,13 @@ func TestEndReasons(t *testing.T) {
 func TestEndRace(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	r := begun(t, c, Spec{Script: "echo ready; sleep 1000"})
-	all := []Why{Timeout, Cancelled, Stopped}
+	all := []EndReason{Timeout, Cancelled, Stopped}
 	var wg sync.WaitGroup
 	for _, why := range all {
 		wg.Go(func() { _ = r.End(why, 0) })
 	}
 	wg.Wait()
-	if res := r.Result(); !slices.Contains(all, res.Why) {
+	if res := r.Result(); !slices.Contains(all, res.EndReason) {
 		t.Errorf("%+v", res)
 	}
 }
@@ -404,7 +404,7 @@ func TestQuota(t *testing.T) {
 		r := begun(t, c, Spec{Script: "yes"})
 		res := r.Result()
 		printed, stored := r.Output.Bytes()
-		if res.Why != Quota || !errors.Is(r.Output.Err(), one.want) || stored != 1000 || printed <= stored {
+		if res.EndReason != Quota || !errors.Is(r.Output.Err(), one.want) || stored != 1000 || printed <= stored {
 			t.Errorf("%v: %+v, %d of %d, %v", one.want, res, stored, printed, r.Output.Err())
 		}
 	}
@@ -483,7 +483,7 @@ func TestClose(t *testing.T) {
 					return
 				}
 				defer func() {
-					if res := r.Result(); res.Why != Closing {
+					if res := r.Result(); res.EndReason != Closing {
 						t.Errorf("%+v", res)
 					}
 				}()
@@ -496,7 +496,7 @@ func TestClose(t *testing.T) {
 	}
 	select {
 	case <-r.Done():
-		if r.Result().Why != Closing {
+		if r.Result().EndReason != Closing {
 			t.Errorf("%+v", r.Result())
 		}
 	default:

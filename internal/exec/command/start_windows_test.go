@@ -61,7 +61,7 @@ func TestWindowsShells(t *testing.T) {
 			if shell == "bash.exe" {
 				want = strings.ReplaceAll(want, "'", `'\''`) // the test shell does not remove quotes
 			}
-			if out != want || result.Code != 7 || result.Dir != sub || result.Why != ByItself || len(result.Leftover) > 0 {
+			if out != want || result.Code != 7 || result.Dir != sub || result.EndReason != ByItself || len(result.Leftover) > 0 {
 				t.Errorf("%q, %+v", out, result)
 			}
 			_, out = runWindows(t, c, root, "env PATH\nenv SECRET\nenv NPM_TOKEN\nenv ProgramData\nenv MCP_TOOLSET_COMMAND\nenv SystemRoot")
@@ -97,7 +97,7 @@ func TestWindowsEnd(t *testing.T) {
 	if err := r.End(Timeout, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if result := r.Result(); result.Why != Timeout || result.Cut || result.Dir != "" {
+	if result := r.Result(); result.EndReason != Timeout || result.Cut || result.Dir != "" {
 		t.Errorf("%+v", result)
 	}
 	result, out := runWindows(t, c, root, "spawn")

@@ -169,7 +169,7 @@ func sweepTemp(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range left {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !state.Ours(info) || time.Since(info.ModTime()) < sweepAge || !looksLeft(dir) {
+		if err != nil || !info.IsDir() || !state.OwnedByUser(info) || time.Since(info.ModTime()) < sweepAge || !isServerTemp(dir) {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {
@@ -179,9 +179,9 @@ func sweepTemp(parent string) {
 	}
 }
 
-// looksLeft reports whether the name and contents of a folder show that a server made
+// isServerTemp reports whether the name and contents of a folder show that a server made
 // it. Users may name a folder mcp-toolset-something, too.
-func looksLeft(dir string) bool {
+func isServerTemp(dir string) bool {
 	number := strings.TrimPrefix(filepath.Base(dir), tempPrefix)
 	entries, err := os.ReadDir(dir)
 	return err == nil && number != "" && strings.Trim(number, "0123456789") == "" &&

@@ -87,9 +87,9 @@ func (t Trial) Broken() []string {
 	return out
 }
 
-// unwanted returns why commands are not confined whatever the system supports: by the
+// disabledReason returns why commands are not confined whatever the system supports: by the
 // mode, or by unbounded. It returns nil if they may be.
-func (c *Commands) unwanted() error {
+func (c *Commands) disabledReason() error {
 	if c.config.Sandbox == Off {
 		return errOff
 	}

@@ -33,7 +33,7 @@ func TestStartLateGroup(t *testing.T) {
 			t.Error(failed)
 		}
 		cancel()
-		for hung.Load() == 0 { // until the start is abandoned
+		for abandoned.Load() == 0 { // until the start is abandoned
 			time.Sleep(time.Millisecond)
 		}
 		return err

@@ -12,19 +12,19 @@ import (
 const (
 	// startTime is the timeout for a program to start.
 	startTime = 5 * time.Second
-	// maxHung is the limit of hanging starts, because each occupies a thread.
-	maxHung = 32
+	// maxAbandoned is the limit of hanging starts, because each occupies a thread.
+	maxAbandoned = 32
 )
 
 var (
 	// ErrTime reports that a program took too long to start.
 	ErrTime = errors.New("the program does not start: its file system or an emulator does not answer")
-	// ErrHung reports that a program was not started because too many hang.
-	ErrHung = errors.New("too many programs hang as they start")
+	// ErrTooMany reports that a program was not started because too many hang.
+	ErrTooMany = errors.New("too many programs hang as they start")
 )
 
-// hung is the number of abandoned starts that still run.
-var hung atomic.Int32
+// abandoned is the number of abandoned starts that still run.
+var abandoned atomic.Int32
 
 // Start starts a command like cmd.Start, with a timeout of 5 s. A process
 // can hang before it executes the new program, and cmd.Start waits for it
@@ -43,9 +43,9 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 	if over == nil {
 		over = func() {}
 	}
-	if hung.Load() >= maxHung {
+	if abandoned.Load() >= maxAbandoned {
 		over()
-		return ErrHung
+		return ErrTooMany
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, ErrTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 			end(cmd)
 		}
 		over()
-		hung.Add(-1)
+		abandoned.Add(-1)
 	}()
 	select {
 	case err := <-done:
@@ -70,7 +70,7 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 		}
 		return err
 	case <-ctx.Done():
-		hung.Add(1)
+		abandoned.Add(1)
 		return context.Cause(ctx)
 	}
 }

@@ -31,16 +31,16 @@ func TestStartHangs(t *testing.T) {
 		if over != 0 {
 			t.Error("a start that goes on is said to be over")
 		}
-		for hung.Load() < maxHung {
+		for abandoned.Load() < maxAbandoned {
 			_ = start(ctx, nil, hang, nil)
 		}
 		refused := 0
-		if err := start(t.Context(), nil, hang, func() { refused++ }); err != ErrHung || refused != 1 {
+		if err := start(t.Context(), nil, hang, func() { refused++ }); err != ErrTooMany || refused != 1 {
 			t.Errorf("one more than may hang: %v, %d", err, refused)
 		}
 		close(answer)
 		synctest.Wait()
-		if n := hung.Load(); n != 0 || over != 1 {
+		if n := abandoned.Load(); n != 0 || over != 1 {
 			t.Errorf("%d hang after all ended, over %d times", n, over)
 		}
 		if err := start(t.Context(), nil, hang, func() { over++ }); err != failed || over != 2 {
@@ -62,7 +62,7 @@ func TestStartLate(t *testing.T) {
 	over := make(chan struct{})
 	err = start(ctx, cmd, func() error {
 		cancel()
-		for hung.Load() == 0 { // until the start is abandoned
+		for abandoned.Load() == 0 { // until the start is abandoned
 			time.Sleep(time.Millisecond)
 		}
 		return cmd.Start()

@@ -120,9 +120,9 @@ func candidates(text, doubt string, names *named) (forms []string, doubtful stri
 	return forms, doubt
 }
 
-// doubt returns why the candidates of a command may not include all that it runs. It
+// incompleteReason returns why the candidates of a command may not include all that it runs. It
 // returns "" if they do, as for literal words between separators.
-func doubt(text string, simple bool) string {
+func incompleteReason(text string, simple bool) string {
 	switch {
 	case simple:
 		return "what it starts may run further commands"

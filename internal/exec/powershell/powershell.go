@@ -46,7 +46,7 @@ func Analyse(text string) Command {
 		return c
 	}
 	all := false
-	c.Incomplete = doubt(text, c.Simple)
+	c.Incomplete = incompleteReason(text, c.Simple)
 	if c.Programs, all = programs(text); !all {
 		c.Incomplete = tooLong
 	}

@@ -295,7 +295,7 @@ func TestStartTakesTooLong(t *testing.T) {
 			_ = o.w.Close()
 			got <- err
 		}()
-		eventually(t, "the start is under way", func() bool { return sup.words.String() == "hangs" })
+		eventually(t, "the start is under way", func() bool { return sup.stderr.String() == "hangs" })
 		if err := r.Close(0); err != nil {
 			t.Error(err)
 		}

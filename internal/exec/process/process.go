@@ -83,9 +83,9 @@ type Config struct {
 	// command need not wait for this program to start (some 10 ms). The first ones
 	// are started after the first command.
 	Spares int
-	// MostSpares is the limit of supervisors kept ready after a burst of commands,
+	// MaxSpares is the limit of supervisors kept ready after a burst of commands,
 	// until spareTime passes without a command. Values below Spares mean Spares.
-	MostSpares int
+	MaxSpares int
 	// Tiers lists the tiers to choose from; the Runner uses the best that works.
 	// Empty: all tiers of the system. It is for tests and experts.
 	Tiers []Tier

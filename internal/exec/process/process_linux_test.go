@@ -380,7 +380,7 @@ func TestSpareKilled(t *testing.T) {
 		eventually(t, "there is a spare", func() bool { return spare() != nil })
 		killed := spare()
 		_ = killed.cmd.Process.Kill()
-		<-killed.gone
+		<-killed.exited
 		if _, out := run(t, r, "echo hello"); out != "hello" {
 			t.Errorf("got %q", out)
 		}
@@ -434,7 +434,7 @@ func TestSupervisorStopped(t *testing.T) {
 		if took := time.Since(began); took >= slack {
 			t.Errorf("it took %v", took)
 		}
-		<-spare.gone
+		<-spare.exited
 		eventually(t, "all has ended", func() bool { return len(mark.find(t)) == 0 })
 	})
 }

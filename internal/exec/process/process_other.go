@@ -17,11 +17,11 @@ var errOther = fmt.Errorf("running commands on this system: %w", errors.ErrUnsup
 func systemTiers() []Tier { return nil }
 
 // supervisor is a placeholder: supervisors exist on Linux and macOS only.
-type supervisor struct{ gone chan struct{} }
+type supervisor struct{ exited chan struct{} }
 
-func (s *supervisor) abandon()     {}
-func (s *supervisor) discard()     {}
-func (s *supervisor) isGone() bool { return true }
+func (s *supervisor) abandon()        {}
+func (s *supervisor) discard()        {}
+func (s *supervisor) hasExited() bool { return true }
 
 func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) { return nil, errOther }
 

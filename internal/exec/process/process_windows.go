@@ -22,10 +22,10 @@ import (
 func systemTiers() []Tier { return []Tier{Job} }
 
 // supervisor is a placeholder.
-type supervisor struct{ gone chan struct{} }
+type supervisor struct{ exited chan struct{} }
 
-func (s *supervisor) discard()     {}
-func (s *supervisor) isGone() bool { return false }
+func (s *supervisor) discard()        {}
+func (s *supervisor) hasExited() bool { return false }
 
 // spawn reports whether commands can be ended, by making the job objects that they
 // need.
@@ -38,7 +38,7 @@ func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) {
 		return nil, &failure{Text: err.Error(), Refused: true}
 	}
 	j.close()
-	return &supervisor{gone: make(chan struct{})}, nil
+	return &supervisor{exited: make(chan struct{})}, nil
 }
 
 // Process is a command that was started.

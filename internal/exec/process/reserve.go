@@ -6,14 +6,14 @@ import "time"
 // commands used, within bounds, until no command comes for spareTime.
 type reserve struct {
 	least, most int
-	want        int
+	target      int
 	burst       int       // number of commands of the current burst
 	last        time.Time // time of the last command
 	idle        *time.Timer
 }
 
 func newReserve(c Config) reserve {
-	return reserve{least: c.Spares, most: max(c.Spares, c.MostSpares), want: c.Spares}
+	return reserve{least: c.Spares, most: max(c.Spares, c.MaxSpares), target: c.Spares}
 }
 
 func (s *reserve) stop() {
@@ -35,7 +35,7 @@ func (r *Runner) count() {
 	}
 	s.burst++
 	s.last = now
-	s.want = max(s.want, min(s.burst, s.most))
+	s.target = max(s.target, min(s.burst, s.most))
 	if s.idle == nil {
 		s.idle = time.AfterFunc(spareTime, r.shrink)
 	}
@@ -46,9 +46,9 @@ func (r *Runner) count() {
 func (r *Runner) shrink() {
 	r.mu.Lock()
 	s := &r.reserve
-	s.want, s.burst = s.least, 0
+	s.target, s.burst = s.least, 0
 	var over []*supervisor
-	if n := len(r.ready) - s.want; n > 0 {
+	if n := len(r.ready) - s.target; n > 0 {
 		over, r.ready = r.ready[:n:n], r.ready[n:]
 	}
 	r.mu.Unlock()

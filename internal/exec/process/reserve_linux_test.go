@@ -6,7 +6,7 @@ import "testing"
 // it had commands, up to a limit, and that one is left after a time without
 // commands. None outlives the Runner.
 func TestReserve(t *testing.T) {
-	r := newRunner(t, Config{Spares: 1, MostSpares: 3})
+	r := newRunner(t, Config{Spares: 1, MaxSpares: 3})
 	ready := func(n int) func() bool {
 		return func() bool {
 			r.mu.Lock()
@@ -31,6 +31,6 @@ func TestReserve(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range all {
-		eventually(t, "it has ended", s.isGone)
+		eventually(t, "it has ended", s.hasExited)
 	}
 }

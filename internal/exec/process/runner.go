@@ -68,7 +68,7 @@ func (r *Runner) Tier(ctx context.Context) (Tier, error) {
 	if err != nil {
 		return None, err
 	}
-	r.keep(s)
+	r.putBack(s)
 	return r.known(), nil
 }
 
@@ -140,8 +140,8 @@ func (r *Runner) Close(grace time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// take returns a ready supervisor, from the reserve if possible.
-func (r *Runner) take(ctx context.Context) (*supervisor, error) {
+// acquire returns a ready supervisor, from the reserve if possible.
+func (r *Runner) acquire(ctx context.Context) (*supervisor, error) {
 	r.count()
 	for {
 		r.mu.Lock()
@@ -153,17 +153,17 @@ func (r *Runner) take(ctx context.Context) (*supervisor, error) {
 		r.ready = r.ready[1:]
 		r.mu.Unlock()
 		select {
-		case <-s.gone: // it was killed
+		case <-s.exited: // it was killed
 		default:
 			return s, nil
 		}
 	}
 }
 
-// keep adds a supervisor to the reserve, or ends it if there is no room.
-func (r *Runner) keep(s *supervisor) {
+// putBack adds a supervisor to the reserve, or ends it if there is no room.
+func (r *Runner) putBack(s *supervisor) {
 	r.mu.Lock()
-	if !r.closed && len(r.ready) < r.reserve.want {
+	if !r.closed && len(r.ready) < r.reserve.target {
 		r.ready = append(r.ready, s)
 		s = nil
 	}
@@ -180,8 +180,8 @@ func (r *Runner) refill() {
 	if r.closed {
 		return
 	}
-	r.ready = slices.DeleteFunc(r.ready, (*supervisor).isGone)
-	for ; len(r.ready)+r.filling < r.reserve.want; r.filling++ {
+	r.ready = slices.DeleteFunc(r.ready, (*supervisor).hasExited)
+	for ; len(r.ready)+r.filling < r.reserve.target; r.filling++ {
 		r.alive.Add(1)
 		go func() {
 			defer r.alive.Done()
@@ -193,7 +193,7 @@ func (r *Runner) refill() {
 				r.log.Debug("no supervisor in reserve", "error", err)
 				return
 			}
-			r.keep(s)
+			r.putBack(s)
 		}()
 	}
 }

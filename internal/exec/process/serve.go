@@ -107,7 +107,7 @@ func (c *channel) receive(o *order) error {
 		case err != nil:
 			return err
 		case n == 0:
-			return errGone
+			return errServerEnded
 		}
 		c.rest = append(c.rest, buf[:n]...)
 		if oobn > 0 {
@@ -118,7 +118,7 @@ func (c *channel) receive(o *order) error {
 	}
 }
 
-var errGone = errors.New("the server is gone")
+var errServerEnded = errors.New("the server is gone")
 
 func rights(oob []byte) ([]int, error) {
 	msgs, err := unix.ParseSocketControlMessage(oob)

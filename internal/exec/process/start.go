@@ -45,7 +45,7 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	defer r.alive.Done()
 	defer r.refill()
 	for {
-		s, err := r.take(ctx)
+		s, err := r.acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 	w := s.watch()
 	defer w.stop()
 	if err := s.send(o, spec.files()...); err != nil {
-		return nil, s.isGone() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.lost(err)
+		return nil, s.hasExited() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.exitError(err)
 	}
 	for taken := false; ; {
 		rep, err := s.next(ctx)
@@ -86,8 +86,8 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 		case err != nil && ctx.Err() != nil:
 			return nil, false, context.Cause(ctx)
 		case err != nil:
-			err = s.lost(err)
-			return nil, !taken && s.isGone(), err
+			err = s.exitError(err)
+			return nil, !taken && s.hasExited(), err
 		case rep.Taken && !taken:
 			taken = true
 			w.stoppedOnly() // confining the command may take longer than an answer
@@ -134,7 +134,7 @@ func (p *Process) watch() {
 			p.exit.Leftover[i] = plain.Line(name)
 		}
 	} else {
-		p.exit = p.lost(err)
+		p.exit = p.endLost(err)
 	}
 	p.runner.mu.Lock()
 	delete(p.runner.running, p)
@@ -143,14 +143,14 @@ func (p *Process) watch() {
 	p.sup.finish()
 }
 
-// lost ends the processes of a command that can still be reached after its
+// endLost ends the processes of a command that can still be reached after its
 // supervisor ended without reporting an exit.
-func (p *Process) lost(err error) Exit {
-	e := Exit{Code: -1, Lost: p.sup.lost(err)}
-	if !p.sup.isGone() { // it does not answer
+func (p *Process) endLost(err error) Exit {
+	e := Exit{Code: -1, Lost: p.sup.exitError(err)}
+	if !p.sup.hasExited() { // it does not answer
 		_ = p.sup.cmd.Process.Kill()
 		select {
-		case <-p.sup.gone:
+		case <-p.sup.exited:
 		case <-time.After(killWait):
 			e.Stuck = true
 		}
@@ -169,7 +169,7 @@ func (p *Process) lost(err error) Exit {
 func (s *supervisor) finish() {
 	defer s.conn.Close()
 	select {
-	case <-s.gone:
+	case <-s.exited:
 	case <-time.After(slack):
 		_ = s.cmd.Process.Kill()
 	}

@@ -24,10 +24,10 @@ type supervisor struct {
 	cmd    *exec.Cmd
 	conn   *net.UnixConn
 	in     *bufio.Reader
-	words  *words // its standard error
+	stderr *stderrHead // its standard error
 	tier   Tier
 	cgroup string
-	gone   chan struct{} // closed when the process has ended and was waited for
+	exited chan struct{} // closed when the process has ended and was waited for
 
 	sending sync.Mutex
 }
@@ -58,7 +58,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding this program to supervise a command: %w", err)
 	}
-	s := &supervisor{tier: t, words: &words{}, gone: make(chan struct{})}
+	s := &supervisor{tier: t, stderr: &stderrHead{}, exited: make(chan struct{})}
 	if s.cgroup, err = makeCgroup(t); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	s.cmd = &exec.Cmd{
 		Path: self[0], Args: []string{self[1], Arg},
 		Env: supervisorEnv, Dir: "/",
-		Stderr:      s.words,
+		Stderr:      s.stderr,
 		ExtraFiles:  []*os.File{theirs},
 		SysProcAttr: attributes(t),
 		WaitDelay:   time.Second,
@@ -103,7 +103,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 		_ = s.cmd.Wait()
 		r.release(f)
 		s.clean()
-		close(s.gone)
+		close(s.exited)
 	}()
 	if err := s.prepare(ctx); err != nil {
 		s.abandon()
@@ -136,7 +136,7 @@ func (s *supervisor) connect() (theirs *os.File, err error) {
 
 func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.send(order{Setup: &setup{Tier: s.tier, Cgroup: s.cgroup}}); err != nil {
-		return s.lost(err)
+		return s.exitError(err)
 	}
 	w := s.watch()
 	defer w.stop()
@@ -146,7 +146,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
-		return s.lost(err)
+		return s.exitError(err)
 	case rep.Failed != nil:
 		return rep.Failed
 	case !rep.Ready:
@@ -168,7 +168,7 @@ func (s *supervisor) send(o order, files ...*os.File) error {
 		return err
 	}
 	if len(files) > 0 {
-		sent, err := s.hand(line[:1], files, nil)
+		sent, err := s.sendBytes(line[:1], files, nil)
 		if err != nil {
 			return err
 		}
@@ -178,10 +178,10 @@ func (s *supervisor) send(o order, files ...*os.File) error {
 	return err
 }
 
-// hand sends bytes with the descriptors fds and those of files. It uses Control,
+// sendBytes sends bytes with the descriptors fds and those of files. It uses Control,
 // which guards the descriptor against Close and leaves its mode alone; Fd would
 // make it blocking.
-func (s *supervisor) hand(line []byte, files []*os.File, fds []int) (sent int, err error) {
+func (s *supervisor) sendBytes(line []byte, files []*os.File, fds []int) (sent int, err error) {
 	if len(files) == 0 {
 		sent, _, err = s.conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
 		return sent, err
@@ -190,7 +190,7 @@ func (s *supervisor) hand(line []byte, files []*os.File, fds []int) (sent int, e
 	if err != nil {
 		return 0, err
 	}
-	controlErr := raw.Control(func(fd uintptr) { sent, err = s.hand(line, files[1:], append(fds, int(fd))) })
+	controlErr := raw.Control(func(fd uintptr) { sent, err = s.sendBytes(line, files[1:], append(fds, int(fd))) })
 	if controlErr != nil {
 		return 0, controlErr
 	}
@@ -209,24 +209,24 @@ func (s *supervisor) next(ctx context.Context) (rep report, err error) {
 	return rep, json.Unmarshal(line, &rep)
 }
 
-// lost returns an error for a supervisor that does not answer. Usually it has
+// exitError returns an error for a supervisor that does not answer. Usually it has
 // ended; then the error includes its state and its standard error.
-func (s *supervisor) lost(err error) error {
+func (s *supervisor) exitError(err error) error {
 	select {
-	case <-s.gone:
+	case <-s.exited:
 	case <-time.After(time.Second):
 		return fmt.Errorf("the supervisor of a command does not answer: %w", err)
 	}
 	text := fmt.Sprintf("the supervisor of a command ended: %s", s.cmd.ProcessState)
-	if said := s.words.String(); said != "" {
+	if said := s.stderr.String(); said != "" {
 		text += ": " + said
 	}
 	return errors.New(text)
 }
 
-func (s *supervisor) isGone() bool {
+func (s *supervisor) hasExited() bool {
 	select {
-	case <-s.gone:
+	case <-s.exited:
 		return true
 	default:
 		return false
@@ -256,7 +256,7 @@ func (s *supervisor) wake() { _ = s.cmd.Process.Signal(unix.SIGCONT) }
 // isStopped reports whether a signal has stopped the supervisor. The supervisor has
 // no terminal, so this does not happen by accident. It returns false if the state
 // cannot be determined.
-func (s *supervisor) isStopped() bool { return !s.isGone() && stopped(s.cmd.Process.Pid) }
+func (s *supervisor) isStopped() bool { return !s.hasExited() && stopped(s.cmd.Process.Pid) }
 
 // watchdog kills a supervisor that does not answer. Whoever waits for its reports
 // receives those already sent, and then sees that it has ended.
@@ -275,7 +275,7 @@ func (s *supervisor) watch() watchdog {
 			select {
 			case <-w.quit:
 				return
-			case <-s.gone:
+			case <-s.exited:
 				return
 			case <-patient:
 				late, patient = nil, nil
@@ -320,21 +320,21 @@ func startError(t Tier, err error) error {
 	return fmt.Errorf("starting the supervisor of a command: %w", err)
 }
 
-// words stores the beginning of the data written to it, maxWords bytes at most.
-type words struct {
+// stderrHead stores the beginning of the data written to it, maxWords bytes at most.
+type stderrHead struct {
 	mu   sync.Mutex
-	kept []byte
+	data []byte
 }
 
-func (w *words) Write(p []byte) (int, error) {
+func (w *stderrHead) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept = append(w.kept, p[:min(len(p), maxWords-len(w.kept))]...)
+	w.data = append(w.data, p[:min(len(p), maxWords-len(w.data))]...)
 	return len(p), nil
 }
 
-func (w *words) String() string {
+func (w *stderrHead) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.TrimSpace(string(w.kept))
+	return strings.TrimSpace(string(w.data))
 }

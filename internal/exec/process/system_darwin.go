@@ -44,9 +44,9 @@ func (s *system) kill(pid int) []processID {
 	return nil
 }
 
-// remains reports whether any process is in the command's process group. Orphans
+// groupAlive reports whether any process is in the command's process group. Orphans
 // are not adopted by this process.
-func (s *system) remains(pid int) bool { return unix.Kill(-pid, 0) == nil }
+func (s *system) groupAlive(pid int) bool { return unix.Kill(-pid, 0) == nil }
 
 // names returns a placeholder: processes left over are children of the system's
 // first process and cannot be found.

@@ -170,9 +170,9 @@ func (s *system) raiseOOM(confined bool) (restore func()) {
 	return func() { set(was); _ = f.Close() }
 }
 
-// remains returns false: this process adopts every orphan, so all processes left
+// groupAlive returns false: this process adopts every orphan, so all processes left
 // are its descendants.
-func (s *system) remains(int) bool { return false }
+func (s *system) groupAlive(int) bool { return false }
 
 // terminate sends SIGTERM to all processes, and continues stopped ones so that they
 // handle it.

@@ -108,7 +108,7 @@ func (t *tree) fork(c command, std []uintptr) error {
 	}
 	attr.Sys = t.sys.attributes(c.Confine != nil)
 	if !t.begun.CompareAndSwap(false, true) {
-		return errGone
+		return errServerEnded
 	}
 	pid, err := syscall.ForkExec(c.Args[0], c.Args, attr)
 	if err != nil {
@@ -151,9 +151,9 @@ func (t *tree) reap() {
 		switch {
 		case err == unix.EINTR:
 		case err != nil: // no child is left
-			t.alive = t.sys.remains(t.pid)
+			t.alive = t.sys.groupAlive(t.pid)
 			t.ended(nil)
-			for ; t.sys.remains(t.pid); time.Sleep(settle / 10) {
+			for ; t.sys.groupAlive(t.pid); time.Sleep(settle / 10) {
 			}
 			return
 		case pid == 0: // the command has ended, another process is alive

@@ -59,7 +59,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 		return Coverage{}, err
 	}
 	runtime.LockOSThread() // never unlocked: this thread now differs from the others
-	here := Here()
+	here := CurrentNamespaces()
 	l := layers{
 		readOnly: p.ReadOnly, online: p.online(),
 		pid: own(here.PID, p.Outside.PID), ipc: own(here.IPC, p.Outside.IPC),
@@ -98,7 +98,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 			abi = min(abi, s.ABI)
 		}
 	}
-	if err := dropCapabilities(p.keptCapabilities(l.mounts && abi >= 3)); err != nil {
+	if err := dropCapabilities(p.retainedCapabilities(l.mounts && abi >= 3)); err != nil {
 		notes = append(notes, promisePrivilege+": "+err.Error())
 	} else {
 		l.capless = true
@@ -125,8 +125,8 @@ func apply(p Policy, s switches) (Coverage, error) {
 	}, nil
 }
 
-// Here returns the namespaces of this process, for Policy.Outside.
-func Here() Namespaces {
+// CurrentNamespaces returns the namespaces of this process, for Policy.Outside.
+func CurrentNamespaces() Namespaces {
 	read := func(kind string) string {
 		name, _ := os.Readlink("/proc/self/ns/" + kind)
 		return name

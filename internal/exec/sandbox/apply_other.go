@@ -15,8 +15,8 @@ func errNone() error {
 // Within fails: the sandbox works on Linux only.
 func Within(Policy, func(Coverage) error) error { return errNone() }
 
-// Here returns no namespaces.
-func Here() Namespaces { return Namespaces{} }
+// CurrentNamespaces returns no namespaces.
+func CurrentNamespaces() Namespaces { return Namespaces{} }
 
 // Supported reports whether this system may be able to confine commands.
 const Supported = false

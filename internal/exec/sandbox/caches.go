@@ -124,7 +124,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 			}
 			path = filepath.Join(value, c.below)
 		}
-		if !fit(path, places) {
+		if !mayBecomeCache(path, places) {
 			continue
 		}
 		_, err := os.Stat(path)
@@ -151,9 +151,9 @@ func secretPlaces(home string) []string {
 	return out
 }
 
-// fit reports whether path may become writable as a cache. It rejects the home
+// mayBecomeCache reports whether path may become writable as a cache. It rejects the home
 // folder, its parents, folders that hold secrets, and system folders.
-func fit(path string, secrets []string) bool {
+func mayBecomeCache(path string, secrets []string) bool {
 	for _, s := range secrets {
 		if below(path, s) || below(s, path) {
 			return false

@@ -192,7 +192,7 @@ func dial(network, address string) error {
 var errApart = errors.New("the server is in another PID namespace")
 
 func tryKill(_ Policy, t Targets) error {
-	if own(Here().PID, t.Server.PID) {
+	if own(CurrentNamespaces().PID, t.Server.PID) {
 		return errApart
 	}
 	return unix.Kill(t.PID, 0)
@@ -201,7 +201,7 @@ func tryKill(_ Policy, t Targets) error {
 // tryMemory reads an unmapped address: it only matters whether the kernel permits
 // the access.
 func tryMemory(_ Policy, t Targets) error {
-	if own(Here().PID, t.Server.PID) {
+	if own(CurrentNamespaces().PID, t.Server.PID) {
 		return errApart
 	}
 	var b [1]byte
@@ -216,7 +216,7 @@ func tryMemory(_ Policy, t Targets) error {
 
 func tryEnviron(_ Policy, t Targets) error {
 	self, _ := os.Readlink("/proc/self")
-	if own(Here().PID, t.Server.PID) && self == strconv.Itoa(os.Getpid()) {
+	if own(CurrentNamespaces().PID, t.Server.PID) && self == strconv.Itoa(os.Getpid()) {
 		return errApart
 	}
 	_, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", t.PID))
@@ -279,7 +279,7 @@ func tryIPC(_ Policy, t Targets) error {
 
 func tryPrivilege(p Policy, _ Targets) error {
 	on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-	left := effective() &^ p.keptCapabilities(true)
+	left := effective() &^ p.retainedCapabilities(true)
 	if err == nil && on == 1 && left == 0 {
 		return errors.New("no_new_privs is set and there are no capabilities")
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptCapabilities returns the capabilities that FileRights retains, as a bit set.
-func (p Policy) keptCapabilities(contained bool) uint64 {
+// retainedCapabilities returns the capabilities that FileRights retains, as a bit set.
+func (p Policy) retainedCapabilities(contained bool) uint64 {
 	if !p.FileRights || !contained || os.Getuid() != 0 {
 		return 0
 	}
@@ -22,7 +22,7 @@ func (p Policy) keptCapabilities(contained bool) uint64 {
 // no_new_privs set, no program can regain any. Where permitted, it empties the
 // bounding set too, as a second safeguard.
 func dropCapabilities(keep uint64) error {
-	if has(unix.CAP_SETPCAP) {
+	if hasCapability(unix.CAP_SETPCAP) {
 		for c := uintptr(0); c <= 63; c++ {
 			if keep&(1<<c) != 0 {
 				continue
@@ -63,4 +63,4 @@ func effective() uint64 {
 	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
 }
 
-func has(capability int) bool { return effective()&(1<<capability) != 0 }
+func hasCapability(capability int) bool { return effective()&(1<<capability) != 0 }

@@ -102,7 +102,7 @@ func confined(text string) int {
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		panic(err)
 	}
-	if own(Here().PID, j.Policy.Outside.PID) {
+	if own(CurrentNamespaces().PID, j.Policy.Outside.PID) {
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 		unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
@@ -206,7 +206,7 @@ func (j job) run(t testing.TB, at tier, dir string, env ...string) result {
 // try runs a job in a tier and returns the result, whatever it is.
 func (j job) try(t testing.TB, at tier, dir string, env ...string) result {
 	t.Helper()
-	j.Policy.Outside = Here()
+	j.Policy.Outside = CurrentNamespaces()
 	text, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)

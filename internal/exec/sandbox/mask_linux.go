@@ -70,7 +70,7 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 		if err := os.Mkdir(mask, 0o755); err != nil {
 			return covers, fmt.Errorf("making masks: %w", err)
 		}
-		if err := m.keep(folder, mask); err != nil {
+		if err := m.retain(folder, mask); err != nil {
 			return covers, err
 		}
 		if err := take(mask, folder); err != nil {
@@ -95,7 +95,7 @@ func (m *mounter) emptyMasks(at string) error {
 	if err := os.Mkdir(folder, 0); err != nil {
 		return err
 	}
-	if m.p.keptCapabilities(true) != 0 {
+	if m.p.retainedCapabilities(true) != 0 {
 		// Every user may make device 0:0 since Linux 5.8.
 		if unix.Mknod(file, unix.S_IFCHR, 0) == nil {
 			return unix.Mknod(filepath.Join(folder, hiddenName), unix.S_IFCHR, 0)
@@ -124,9 +124,9 @@ func (m *mounter) covered() []string {
 	return out
 }
 
-// keep queues copies of the paths that stay visible in a masked folder, and makes
+// retain queues copies of the paths that stay visible in a masked folder, and makes
 // mount points for them in the mask.
-func (m *mounter) keep(folder, mask string) error {
+func (m *mounter) retain(folder, mask string) error {
 	kept := slices.Clone(m.write)
 	for _, real := range slices.Concat(m.read, NewResolver().all(m.nameServices())) {
 		if !below(real, folder) || real == folder || belowAny(real, kept) {
@@ -236,7 +236,7 @@ func (m *mounter) hide() {
 				would = filepath.Join(folder, filepath.Base(path))
 			}
 			if belowAny(would, m.read) || belowAny(would, m.write) {
-				m.unkept(promiseHide, path, "it does not exist, and a name without a file cannot be masked")
+				m.reportBroken(promiseHide, path, "it does not exist, and a name without a file cannot be masked")
 			}
 			continue
 		}
@@ -244,17 +244,17 @@ func (m *mounter) hide() {
 			// For example a state folder that contains TempDir: Landlock protects
 			// the rest.
 			if belowAny(real, slices.Concat(m.read, m.write)) {
-				m.unkept(promiseHide, path, "a writable folder is in it")
+				m.reportBroken(promiseHide, path, "a writable folder is in it")
 			}
 			continue
 		}
 		m.linked(promiseHide, path, real)
 		if m.byLink(path) {
-			m.unkept(promiseHide, path, "it is reached by a link, which may be replaced")
+			m.reportBroken(promiseHide, path, "it is reached by a link, which may be replaced")
 		}
 		m.pin(promiseHide, path, real)
 		if err := m.mask(real); err != nil {
-			m.unkept(promiseHide, path, err.Error())
+			m.reportBroken(promiseHide, path, err.Error())
 		}
 		hidden = append(hidden, filepath.Clean(path))
 	}
@@ -272,7 +272,7 @@ func (m *mounter) hide() {
 			continue
 		}
 		if err := m.mask(path); err != nil {
-			m.unkept(promiseUnix, path, err.Error())
+			m.reportBroken(promiseUnix, path, err.Error())
 		}
 	}
 }

@@ -55,7 +55,7 @@ type pending struct {
 // everything becomes read-only at once, and the copies are mounted on top. Masks
 // come last, since their paths are looked up with everything else in place.
 func mountAll(p Policy, exact exactPaths) (*mounter, error) {
-	if !has(unix.CAP_SYS_ADMIN) {
+	if !hasCapability(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
 	}
 	links := NewResolver()
@@ -231,11 +231,11 @@ func (m *mounter) protect() {
 	for _, path := range m.p.Protect {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			m.unkept(promiseProtect, path, "it does not exist, and a name without a file cannot be masked")
+			m.reportBroken(promiseProtect, path, "it does not exist, and a name without a file cannot be masked")
 			continue
 		}
 		if real != resolveFolder(path) {
-			m.unkept(promiseProtect, path, "it is a link, which may be replaced")
+			m.reportBroken(promiseProtect, path, "it is a link, which may be replaced")
 		}
 		if !belowAny(real, m.write) {
 			continue // already read-only
@@ -243,7 +243,7 @@ func (m *mounter) protect() {
 		m.linked(promiseProtect, path, real)
 		m.pin(promiseProtect, path, real)
 		if err := m.over(real, unix.MOUNT_ATTR_RDONLY); err != nil {
-			m.unkept(promiseProtect, path, err.Error())
+			m.reportBroken(promiseProtect, path, err.Error())
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (m *mounter) pin(promise, path, real string) {
 			continue
 		}
 		if err := m.over(folder, 0); err != nil {
-			m.unkept(promise, path, err.Error())
+			m.reportBroken(promise, path, err.Error())
 		}
 	}
 }
@@ -318,10 +318,10 @@ func (m *mounter) byLink(path string) bool {
 func (m *mounter) linked(promise, path, real string) {
 	var st unix.Stat_t
 	if unix.Lstat(real, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
-		m.unkept(promise, path, "the file has other names (hard links)")
+		m.reportBroken(promise, path, "the file has other names (hard links)")
 	}
 }
 
-func (m *mounter) unkept(promise, path, why string) {
+func (m *mounter) reportBroken(promise, path, why string) {
 	m.told = append(m.told, fmt.Sprintf("%s %s: %s", promise, path, why))
 }

@@ -82,9 +82,9 @@ var promises = []promise{
 		func(l layers) bool { return l.seccomp || l.ipc }, "needs seccomp or an IPC namespace"},
 	{promisePrivilege, "no program gains rights by its mode (setuid) or capabilities",
 		func(l layers) bool { return l.capless }, "capabilities could not be dropped"},
-	{promiseTerminal, "no terminal of somebody else is read or written",
+	{promiseTerminal, "no terminal of other processes is read or written",
 		func(l layers) bool { return l.abi >= 1 }, "needs Landlock"},
-	{promiseSetuid, "no program is left behind that gives the rights of this user or group to whoever runs it (setuid, setgid)",
+	{promiseSetuid, "no program is left behind that gives the rights of this user or group to other users (setuid, setgid)",
 		seccompOnly, "needs seccomp"},
 }
 

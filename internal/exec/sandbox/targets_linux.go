@@ -29,7 +29,7 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 	}()
 	t = Targets{
 		Outside: filepath.Join(folder, "outside"), Inside: filepath.Join(folder, "inside"),
-		PID: os.Getpid(), Memory: -1, Server: Here(),
+		PID: os.Getpid(), Memory: -1, Server: CurrentNamespaces(),
 	}
 	remove := func() { _ = os.RemoveAll(t.Outside); _ = os.RemoveAll(t.Inside) }
 	remove() // left over if file descriptors ran out before

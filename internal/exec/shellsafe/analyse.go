@@ -105,10 +105,10 @@ type Path struct {
 	// content or creates it. It does not remove, replace or link the name, or make
 	// it a folder.
 	Content bool
-	// Guess reports of a path in Reads that it is unknown what the program does
+	// Uncertain reports of a path in Reads that it is unknown what the program does
 	// with it.
-	Guess bool
-	Input bool // whether a redirect reads it
+	Uncertain bool
+	Input     bool // whether a redirect reads it
 }
 
 // Command is a simple command.

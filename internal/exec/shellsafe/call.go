@@ -24,14 +24,14 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	var files []Path
 	redirs, toFile := w.redirects(rs, c, &files)
 	for _, r := range rs {
-		if w.strangeInput(r) && w.reason == "" {
+		if w.readsDevice(r) && w.reason == "" {
 			w.deny("it reads from a device")
 		}
 	}
 	cmd := Command{Wrapped: c.wrapped || toFile || len(n.Assigns) > 0, Inner: c.inner, Redirects: files}
 	if len(args) == 0 {
 		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped
-		w.deny("it sets a variable: " + brief(cmd.Text))
+		w.deny("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)
 	}
@@ -40,7 +40,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	if cmd.Name == "!" {
 		w.unresolve("a ! stands where it is the name of a command")
 	}
-	cmd.Allowable = !cmd.Wrapped && allowable(args) && !slices.ContainsFunc(rs, w.strangeInput)
+	cmd.Allowable = !cmd.Wrapped && allowable(args) && !slices.ContainsFunc(rs, w.readsDevice)
 
 	f := w.run(args, c)
 	out, hard := w.judge(args, c)
@@ -147,7 +147,7 @@ func allowable(args []arg) bool {
 func (w *walker) run(args []arg, c context) flow {
 	name := &args[0]
 	if !name.lit || name.val == "" {
-		w.unresolve("the name of a command is not literal: " + brief(name.text))
+		w.unresolve("the name of a command is not literal: " + shortForm(name.text))
 		w.unwrap(args, c) // still analyse its words
 		return same(dirs{unknown: true})
 	}
@@ -223,7 +223,7 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 			name = a.Name.Value
 		}
 		if a.Append || a.Index != nil || a.Array != nil || !harmlessVariable(name) || a.Value != nil && !v.lit || !harmlessValue(name, v.val) {
-			w.deny("it sets a variable: " + brief(w.source(a)))
+			w.deny("it sets a variable: " + shortForm(w.source(a)))
 			continue
 		}
 		out.WriteString(name + "=" + quote(v.val) + " ")

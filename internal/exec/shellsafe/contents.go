@@ -30,7 +30,7 @@ func (c *Command) unnamed() bool {
 	case c.Name == "" || has(namesOnly, c.Name):
 		return false
 	case c.Name == "git":
-		words := behindGlobals(c.Words[1:])
+		words := afterGlobals(c.Words[1:])
 		return len(words) > 0 && has("diff grep diff-files diff-index", words[0]) && !quietDiff(words[1:])
 	case c.Name == "diff", c.Inner && c.KnownPrefix != "":
 		return true
@@ -52,7 +52,7 @@ func (a *Analysis) GitContents() string {
 		} else if c.Name != "git" {
 			continue
 		}
-		if gitContents(behindGlobals(words[1:]), c.Inner && c.KnownPrefix != "") {
+		if gitContents(afterGlobals(words[1:]), c.Inner && c.KnownPrefix != "") {
 			return c.Text
 		}
 	}

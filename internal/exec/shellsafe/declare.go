@@ -20,7 +20,7 @@ func (w *walker) declare(n *syntax.DeclClause, c context) {
 	for _, a := range n.Args {
 		v := w.assignment(a, c)
 		if n.Variant.Value == "nameref" || n.Variant.Value != "export" && a.Name == nil && strings.HasPrefix(v.lead, "-") && strings.Contains(v.lead, "n") {
-			w.doubt("which variable a name refers to is not known")
+			w.setIncomplete("which variable a name refers to is not known")
 		}
 	}
 	if w.a.Commands[cmd].Name == n.Variant.Value {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// destroyer describes a command that may destroy something irrecoverable: files
+// destructiveCommand describes a command that may destroy something irrecoverable: files
 // outside of version control, things that others see, running programs.
-type destroyer struct {
-	sub   string // the first words after the name that are not flags; "": any
-	least int    // minimum length of an abbreviation of sub; 0: no abbreviation
-	flags string // one of these must be present; "": none is needed
-	not   string // the command is harmless with one of these as a separate word
-	args  func(words []string) bool
-	fed   bool // it must have words that are known only at run time
-	why   string
+type destructiveCommand struct {
+	sub          string // the first words after the name that are not flags; "": any
+	least        int    // minimum length of an abbreviation of sub; 0: no abbreviation
+	flags        string // one of these must be present; "": none is needed
+	not          string // the command is harmless with one of these as a separate word
+	args         func(words []string) bool
+	unknownWords bool // it must have words that are known only at run time
+	why          string
 }
 
-// destroyers lists destructive commands by name. Flags are as written; a short flag
+// destructiveCommands lists destructive commands by name. Flags are as written; a short flag
 // may be part of a cluster, and a long one may be abbreviated.
-var destroyers = map[string][]destroyer{
+var destructiveCommands = map[string][]destructiveCommand{
 	"rm": {
 		{flags: "-r -R --recursive", why: "it deletes folders recursively"},
 		{flags: "-f --force", why: "it deletes without asking, even write-protected files"},
 		{args: dynamic, why: "what it removes, and how, is only known when it runs"},
-		{fed: true, why: "what it removes is only known when it runs"},
+		{unknownWords: true, why: "what it removes is only known when it runs"},
 	},
 	"shred":      {{why: "it overwrites files"}},
 	"dd":         {{why: "it writes over files and devices"}},
@@ -141,13 +141,13 @@ func (c *Command) Destructive() string {
 	if strings.HasPrefix(name, "mkfs.") {
 		name = "mkfs"
 	}
-	list, known := destroyers[name]
+	list, known := destructiveCommands[name]
 	if !known || len(c.Words) == 0 {
 		return ""
 	}
 	words := c.Words[1:]
 	if name == "git" {
-		words = behindGlobals(words)
+		words = afterGlobals(words)
 	}
 	for i := range list {
 		if list[i].is(words, c.Inner && c.KnownPrefix != "") {
@@ -157,14 +157,14 @@ func (c *Command) Destructive() string {
 	return ""
 }
 
-func (d *destroyer) is(words []string, fed bool) bool {
-	return d.verb(words) && (d.flags == "" || flagged(words, d.flags)) && !(d.not != "" && spared(words, d.not)) &&
-		(d.args == nil || d.args(words)) && (fed || !d.fed)
+func (d *destructiveCommand) is(words []string, fed bool) bool {
+	return d.verb(words) && (d.flags == "" || flagged(words, d.flags)) && !(d.not != "" && hasHarmlessFlag(words, d.not)) &&
+		(d.args == nil || d.args(words)) && (fed || !d.unknownWords)
 }
 
 // verb reports whether the words begin with those of sub. Flags may come before
 // them, and words that may be values of flags.
-func (d *destroyer) verb(words []string) bool {
+func (d *destructiveCommand) verb(words []string) bool {
 	if d.sub == "" {
 		return true
 	}
@@ -188,7 +188,7 @@ func (d *destroyer) verb(words []string) bool {
 	return false
 }
 
-func (d *destroyer) abbreviates(w, verb string) bool {
+func (d *destructiveCommand) abbreviates(w, verb string) bool {
 	return w == verb || d.least > 0 && len(w) >= d.least && strings.HasPrefix(verb, w)
 }
 
@@ -232,9 +232,9 @@ func flagged(words []string, flags string) bool {
 	return false
 }
 
-// spared reports whether one of the flags is a separate word that cannot be the
+// hasHarmlessFlag reports whether one of the flags is a separate word that cannot be the
 // value of another flag.
-func spared(words []string, flags string) bool {
+func hasHarmlessFlag(words []string, flags string) bool {
 	for i, w := range words {
 		if w == "--" {
 			return false
@@ -246,8 +246,8 @@ func spared(words []string, flags string) bool {
 	return false
 }
 
-// behindGlobals returns the words after git's global flags.
-func behindGlobals(words []string) []string {
+// afterGlobals returns the words after git's global flags.
+func afterGlobals(words []string) []string {
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 		switch words[0] {
 		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":

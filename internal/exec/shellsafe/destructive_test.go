@@ -20,10 +20,10 @@ func destroys(text string) (entry, why string) {
 			}
 			words := c.Words[1:]
 			if name == "git" {
-				words = behindGlobals(words)
+				words = afterGlobals(words)
 			}
-			for n := range destroyers[name] {
-				if destroyers[name][n].is(words, c.Inner && c.KnownPrefix != "") {
+			for n := range destructiveCommands[name] {
+				if destructiveCommands[name][n].is(words, c.Inner && c.KnownPrefix != "") {
 					return fmt.Sprint(name, " ", n), why
 				}
 			}
@@ -56,11 +56,11 @@ func TestDestructive(t *testing.T) {
 			harmless[a.Commands[0].Name] = true
 		}
 	}
-	for name, list := range destroyers {
+	for name, list := range destructiveCommands {
 		always := false
 		for n := range list {
 			d := &list[n]
-			always = always || d.sub == "" && d.flags == "" && d.not == "" && d.args == nil && !d.fed
+			always = always || d.sub == "" && d.flags == "" && d.not == "" && d.args == nil && !d.unknownWords
 			if !met[fmt.Sprint(name, " ", n)] {
 				t.Errorf("no line meets %s %s %s (%s)", name, d.sub, d.flags, d.why)
 			}

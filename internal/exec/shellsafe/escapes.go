@@ -48,7 +48,7 @@ func (w *walker) escapes(name string, args []arg, c context) {
 		return
 	}
 	c.fed = c.fed && c.place != ""
-	w.doubting(func() {
+	w.listUncertain(func() {
 		for i := 1; i < len(args); i++ {
 			a := &args[i]
 			switch {
@@ -57,7 +57,7 @@ func (w *walker) escapes(name string, args []arg, c context) {
 			case e.all:
 				w.anyCommand(name, args[i:], c)
 				if i > 16 {
-					w.doubt("what " + name + " runs is not known")
+					w.setIncomplete("what " + name + " runs is not known")
 					return
 				}
 			case !e.in(args[i-1], a):
@@ -67,7 +67,7 @@ func (w *walker) escapes(name string, args []arg, c context) {
 				w.escaped(&e, a.text, c)
 			}
 			if e.doubt != "" && strings.Contains(a.text, e.doubt) {
-				w.doubt("what " + name + " runs is not known")
+				w.setIncomplete("what " + name + " runs is not known")
 			}
 		}
 	})

@@ -26,25 +26,25 @@ func (w *walker) answers(s *syntax.Stmt) bool {
 			return true
 		}
 	case *syntax.BinaryCmd:
-		if n.Op == syntax.AndStmt && w.tells(n.Y) {
+		if n.Op == syntax.AndStmt && w.onlyPrints(n.Y) {
 			return w.answers(n.X) // [ -f x ] && echo yes
 		}
 		// An earlier command may be the one that failed. For cd that is visible in
 		// the folder at the end.
-		return w.answers(n.Y) && (n.Op != syntax.AndStmt || w.answers(n.X) || w.tells(n.X) || w.goes(n.X))
+		return w.answers(n.Y) && (n.Op != syntax.AndStmt || w.answers(n.X) || w.onlyPrints(n.X) || w.onlyChangesFolder(n.X))
 	}
 	return false
 }
 
-// goes reports whether a statement only changes the folder.
-func (w *walker) goes(s *syntax.Stmt) bool {
+// onlyChangesFolder reports whether a statement only changes the folder.
+func (w *walker) onlyChangesFolder(s *syntax.Stmt) bool {
 	n, ok := s.Cmd.(*syntax.CallExpr)
 	return ok && len(n.Args) > 0 && w.plainWord(n.Args[0]).val == "cd"
 }
 
-// tells reports whether a statement only prints, so that it cannot be the one that
+// onlyPrints reports whether a statement only prints, so that it cannot be the one that
 // failed.
-func (w *walker) tells(s *syntax.Stmt) bool {
+func (w *walker) onlyPrints(s *syntax.Stmt) bool {
 	n, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(n.Args) == 0 {
 		return false

@@ -68,7 +68,7 @@ func fedUpTo(text, place string) string {
 // into returns the folders in which a wrapper runs its command, given the flag at
 // the start of args.
 func (w *walker) into(x *wrapper, args []arg, from dirs) dirs {
-	t := toucher{vals: x.dir}
+	t := fileCommand{vals: x.dir}
 	flag, value, next := t.flag(args[0].val)
 	if flag == "" {
 		return from
@@ -112,7 +112,7 @@ func (w *walker) finds(args []arg, c context) {
 			w.inner(args[i+1:], c)
 			return
 		case len(v) > 2 && v[0] == '-' && v[1] != '-' && strings.ContainsAny(v, "xX"):
-			w.guess("fd", args[i+1:], c)
+			w.listPossible("fd", args[i+1:], c)
 			return
 		}
 	}

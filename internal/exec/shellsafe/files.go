@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// toucher describes the files that a command's operands name.
-type toucher struct {
+// fileCommand describes the files that a command's operands name.
+type fileCommand struct {
 	vals   string // flags that take the next word
 	into   string // flags whose value is a written file
 	from   string // flags whose value is a read file
@@ -19,8 +19,8 @@ type toucher struct {
 	below  bool   // files may be written in the last operand, under their names
 }
 
-// touchers is a table for rules on files, by name of the command.
-var touchers = map[string]toucher{
+// fileCommands is a table for rules on files, by name of the command.
+var fileCommands = map[string]fileCommand{
 	"rm": {writes: "all"}, "rmdir": {writes: "all"}, "unlink": {writes: "all"}, "shred": {writes: "all", vals: "-n -s"}, "touch": {writes: "all", vals: "-d -t -r --date --reference"}, "mkdir": {writes: "all", vals: "-m --mode"}, "mkfifo": {writes: "all", vals: "-m"}, "mknod": {writes: "all"}, "truncate": {writes: "all", vals: "-s -r --size"}, "tee": {writes: "all"}, "mktemp": {writes: "all", into: "-p --tmpdir"},
 	"mv": {reads: "all", writes: "all", into: "-t --target-directory", vals: "-S --suffix", below: true}, "cp": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "ln": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "install": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-m -o -g -S --mode --owner --group --suffix", below: true}, "rsync": {reads: "but last", writes: "last", vals: "-e -f --rsh --exclude --include"}, "scp": {reads: "but last", writes: "last", vals: "-P -i -o -F -J"},
 	"chmod": {writes: "all", first: 1}, "chown": {writes: "all", first: 1}, "chgrp": {writes: "all", first: 1}, "setfacl": {writes: "all", vals: "-m -x"}, "chattr": {writes: "all", first: 1},
@@ -52,12 +52,12 @@ func (w *walker) touched(args []arg, c context) {
 	case "sed":
 		w.touchedBySed(args, c)
 	}
-	t, ok := touchers[name]
+	t, ok := fileCommands[name]
 	if !ok {
 		return
 	}
 	if name == "install" && flagged(values(args[1:]), "-d --directory") {
-		t = toucher{writes: "all", vals: t.vals}
+		t = fileCommand{writes: "all", vals: t.vals}
 	}
 	o := t.split(w, args, c)
 	fills := fillsFiles(name, values(args[1:]))
@@ -88,7 +88,7 @@ func (w *walker) touched(args []arg, c context) {
 		if t.reads == "all" || t.reads == "but last" && (!last || i == 0) {
 			from := c.dirs.paths(&o.list[i], false)
 			for j := range from {
-				from[j].Guess = has(guessed, name) && i > 0
+				from[j].Uncertain = has(guessed, name) && i > 0
 			}
 			w.read(from)
 		}
@@ -152,14 +152,14 @@ func (w *walker) below(dir *arg, sources []arg, c context) {
 // split holds the words of a command without its flags.
 type split struct {
 	list  []arg
-	into  []arg // values of toucher.into
+	into  []arg // values of fileCommand.into
 	first int   // number of elements of list that are not paths
-	only  bool  // whether toucher.only is present
+	only  bool  // whether fileCommand.only is present
 }
 
 // split parses the words as GNU programs do: short flags may be clustered, long
 // ones abbreviated, both may come after operands.
-func (t *toucher) split(w *walker, args []arg, c context) split {
+func (t *fileCommand) split(w *walker, args []arg, c context) split {
 	o := split{first: t.first}
 	for i := 1; i < len(args); i++ {
 		a := &args[i]
@@ -204,7 +204,7 @@ func (t *toucher) split(w *walker, args []arg, c context) split {
 // flag returns the flag in a word that takes a value, and its value. next reports
 // that the value is the next word. It returns "" if no flag of the word takes a
 // value.
-func (t *toucher) flag(v string) (flag, value string, next bool) {
+func (t *fileCommand) flag(v string) (flag, value string, next bool) {
 	if strings.HasPrefix(v, "--") {
 		name, value, eq := strings.Cut(v, "=")
 		for _, f := range strings.Fields(t.into + " " + t.from + " " + t.vals) {

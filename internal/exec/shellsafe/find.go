@@ -20,7 +20,7 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 		case a.lit && a.script != "":
 		case a.glob && a.why == "" && a.lead != "" && strings.IndexByte("-(!,", a.lead[0]) < 0:
 		default:
-			return args, "find: where it starts is not literal: " + brief(a.text)
+			return args, "find: where it starts is not literal: " + shortForm(a.text)
 		}
 		starts = append(starts, a)
 		out = append(out, a)
@@ -34,7 +34,7 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 	for ; i < len(args); i++ {
 		a := args[i]
 		if !a.lit || a.script == "" {
-			return args, "find: a word is not literal: " + brief(a.text)
+			return args, "find: a word is not literal: " + shortForm(a.text)
 		}
 		if a.val == "-exec" {
 			inner, used, why := w.findExec(args[i+1:], starts, c)
@@ -47,7 +47,7 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 		}
 		kinds, ok := findTests[a.val]
 		if !ok {
-			return args, "find: " + brief(a.val) + " is not on the table of tests that only read"
+			return args, "find: " + shortForm(a.val) + " is not on the table of tests that only read"
 		}
 		out = append(out, a)
 		for k := range kinds {
@@ -69,7 +69,7 @@ func (w *walker) findExec(args, starts []arg, c context) (out []arg, used int, w
 	end := -1
 	for i := range args {
 		if !args[i].lit {
-			return nil, 0, "find: a word is not literal: " + brief(args[i].text)
+			return nil, 0, "find: a word is not literal: " + shortForm(args[i].text)
 		}
 		if args[i].val == ";" || args[i].val == "+" && i > 0 && args[i-1].val == "{}" {
 			end = i
@@ -106,7 +106,7 @@ func (w *walker) within(by string, args []arg, c context) ([]arg, string) {
 	name := args[0].val
 	s := table[name]
 	if !args[0].lit || strings.Contains(name, "/") || s == nil || !s.outside || name == "find" {
-		return nil, by + ": " + brief(args[0].text) + " is not on the table of commands that it may run"
+		return nil, by + ": " + shortForm(args[0].text) + " is not on the table of commands that it may run"
 	}
 	return w.bySpec(name, s, args, c)
 }
@@ -137,7 +137,7 @@ func (w *walker) judgeRunner(key string, args []arg, c context) ([]arg, string) 
 		inner = []arg{literal("echo")}
 	}
 	if key == "xargs" {
-		if why := w.feed(inner, replacements(p)); why != "" {
+		if why := w.addInput(inner, replacements(p)); why != "" {
 			return args, why
 		}
 	}
@@ -166,19 +166,19 @@ func replacements(p *parsed) []string {
 			}
 		}
 	}
-	if p.has("-i --replace") {
+	if p.hasFlag("-i --replace") {
 		out = append(out, "{}")
 	}
 	return out
 }
 
-// feed adds the input of xargs to a command: any number of unknown words, which may
+// addInput adds the input of xargs to a command: any number of unknown words, which may
 // look like flags.
-func (w *walker) feed(inner []arg, replace []string) string {
+func (w *walker) addInput(inner []arg, replace []string) string {
 	name := inner[0].val
 	s := table[name]
 	if s == nil || !s.harmless || !s.outside {
-		return "xargs: " + brief(inner[0].text) + " is not on the table of commands that it may run"
+		return "xargs: " + shortForm(inner[0].text) + " is not on the table of commands that it may run"
 	}
 	w.read([]Path{{Dynamic: true}})
 	for _, r := range replace {

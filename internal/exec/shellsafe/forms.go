@@ -12,7 +12,7 @@ import (
 // that allow do not.
 type Form struct {
 	Text        string
-	KnownPrefix string // as Command.Sure
+	KnownPrefix string // as Command.KnownPrefix
 }
 
 const (
@@ -124,7 +124,7 @@ func (w *walker) forms(args []arg) []Form {
 		f.add(plain)
 	}
 	f.subcommands(plain)
-	if words := behindGlobals(texts(plain[1:])); plain[0].val == "git" && len(words) > 0 && !strings.ContainsAny(words[0], unknown) && !has(gitNoContents, words[0]) && !has(gitOthers, words[0]) {
+	if words := afterGlobals(texts(plain[1:])); plain[0].val == "git" && len(words) > 0 && !strings.ContainsAny(words[0], unknown) && !has(gitNoContents, words[0]) && !has(gitOthers, words[0]) {
 		f.any(plain[:1]) // may be an alias in the settings
 	}
 	if module := pythonModule(plain); module != nil {

@@ -121,7 +121,7 @@ func neutral(key string) (settings []string, refuse string) {
 	case key == "core.excludesfile":
 		return []string{key, "/dev/null"}, "" // check-ignore -v prints its lines
 	case section == "remote" && dot >= 0 && has("promisor partialclonefilter", rest[dot+1:]), key == "extensions.partialclone":
-		return nil, "git would run programs that this repository names: objects may have to be fetched: " + brief(key)
+		return nil, "git would run programs that this repository names: objects may have to be fetched: " + shortForm(key)
 	}
 	return nil, ""
 }
@@ -135,7 +135,7 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 		a := &args[i]
 		switch {
 		case !a.lit:
-			return args, true, "git: a word is not literal: " + brief(a.text)
+			return args, true, "git: a word is not literal: " + shortForm(a.text)
 		case has("--no-pager --no-optional-locks --literal-pathspecs", a.val):
 		case a.val == "--version" && len(args) == 2:
 			w.git = true
@@ -146,11 +146,11 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 			}
 			where = where.cd(args[i].val)
 			if !where.within(w.o) {
-				return args, true, "git: -C leads out of the roots or nobody knows where"
+				return args, true, "git: -C leads out of the roots or to an unknown folder"
 			}
 			w.read(c.dirs.paths(&args[i], true))
 		default:
-			return args, true, "git: the flag " + brief(a.val) + " is not on the table of flags that only read"
+			return args, true, "git: the flag " + shortForm(a.val) + " is not on the table of flags that only read"
 		}
 	}
 	if i >= len(args) || !args[i].lit {
@@ -159,7 +159,7 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 	verb := args[i].val
 	s, ok := gitTable[verb]
 	if !ok {
-		return args, true, "git " + brief(verb) + " is not on the table of commands that only read"
+		return args, true, "git " + shortForm(verb) + " is not on the table of commands that only read"
 	}
 	c.dirs = where
 	rest, why := w.bySpec("git "+verb, s, args[i:], c)
@@ -175,7 +175,7 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 	}
 	w.read(where.paths(&dot, true))
 	if where.unknown {
-		return args, true, "git: nobody knows in which folder it runs"
+		return args, true, "git: the folder it runs in is unknown"
 	}
 	for _, d := range where.list {
 		if !slices.Contains(w.gitDirs, d) {
@@ -191,10 +191,10 @@ func gitLists(w *walker, p *parsed, c context) string {
 	if why := gitFormat(w, p, c); why != "" {
 		return why
 	}
-	if len(p.ops) > 0 && !p.has("-l --list --contains --no-contains --merged --no-merged --points-at") {
+	if len(p.ops) > 0 && !p.hasFlag("-l --list --contains --no-contains --merged --no-merged --points-at") {
 		return "with a name it creates"
 	}
-	if p.name == "git branch" && p.has("-l") && !p.has("--list") && len(p.ops) > 0 {
+	if p.name == "git branch" && p.hasFlag("-l") && !p.hasFlag("--list") && len(p.ops) > 0 {
 		return "-l made a reflog in older versions"
 	}
 	return ""
@@ -242,7 +242,7 @@ func gitSubmodules(_ *walker, p *parsed, _ context) string {
 }
 
 func gitNoRecurse(_ *walker, p *parsed, _ context) string {
-	if p.has("--recurse-submodules") {
+	if p.hasFlag("--recurse-submodules") {
 		return "it enters submodules"
 	}
 	return ""
@@ -254,7 +254,7 @@ func gitRevision(_ *walker, p *parsed, _ context) string {
 			return ""
 		}
 	}
-	if p.has("--all") || len(p.ops) > 0 {
+	if p.hasFlag("--all") || len(p.ops) > 0 {
 		return ""
 	}
 	return "without a revision it waits for standard input"
@@ -266,7 +266,7 @@ func gitStash(_ *walker, p *parsed, _ context) string {
 	}
 	for i := 1; i < len(p.ops); i++ {
 		if p.ops[0].val == "list" || !strings.HasPrefix(p.ops[i].lead, "stash") && !digits(p.ops[i].val) {
-			return fmt.Sprintf("the operand %s is not a stash", brief(p.ops[i].text))
+			return fmt.Sprintf("the operand %s is not a stash", shortForm(p.ops[i].text))
 		}
 	}
 	// Flags before the verb would make it a push. With flags, show no longer prints
@@ -294,7 +294,7 @@ func gitConfig(_ *walker, p *parsed, _ context) string {
 	if !ok {
 		return notLiteral
 	}
-	if p.has("--get --get-all --get-regexp --get-urlmatch --list -l") {
+	if p.hasFlag("--get --get-all --get-regexp --get-urlmatch --list -l") {
 		return ""
 	}
 	if len(words) == 1 && strings.Contains(words[0], ".") {

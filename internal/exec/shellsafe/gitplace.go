@@ -78,15 +78,15 @@ func (p *gitPlace) outside(roots []string) string {
 			own = p.git == strings.TrimSuffix(p.top, "/")+"/.git" || p.back == p.top || p.worktree != ""
 		}
 		if !own || !inside(p.dir) {
-			return "the repository of this folder is outside of the roots: " + brief(p.git)
+			return "the repository of this folder is outside of the roots: " + shortForm(p.git)
 		}
 		return ""
 	}
 	switch {
 	case !inside(p.common):
-		return "the repository takes its objects from outside of the roots: " + brief(p.common)
+		return "the repository takes its objects from outside of the roots: " + shortForm(p.common)
 	case p.top != "" && !inside(p.top):
-		return "the working tree of this repository is outside of the roots (core.worktree): " + brief(p.top)
+		return "the working tree of this repository is outside of the roots (core.worktree): " + shortForm(p.top)
 	}
 	base := p.dir
 	if p.top != "" {
@@ -94,7 +94,7 @@ func (p *gitPlace) outside(roots []string) string {
 	}
 	for _, origin := range p.origins {
 		if file, ok := strings.CutPrefix(origin, "file:"); ok && !inside(below(base, file)) {
-			return "the repository includes settings from outside of the roots: " + brief(file)
+			return "the repository includes settings from outside of the roots: " + shortForm(file)
 		}
 	}
 	return ""

@@ -57,7 +57,7 @@ func (w *walker) gitRuns(args []arg, c context) {
 		case strings.HasPrefix(v, "--config="):
 			w.gitSetting(v[len("--config="):], args[i].lit, c)
 		case strings.HasPrefix(v, "--template"):
-			w.doubt("what the hooks of a template run is not known")
+			w.setIncomplete("what the hooks of a template run is not known")
 		case (v == "--config" || v == "-u") && i+1 < len(args) && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
 			if v == "-u" {
 				w.reparse(args[i+1].text, args[i+1].lit, c)
@@ -110,7 +110,7 @@ func (w *walker) gitSetting(text string, lit bool, c context) {
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
 	case key == "help.autocorrect" && value != "0" && value != "never", has("path", last) && strings.HasPrefix(key, "include"), has("hookspath templatedir", last) && value != "/dev/null":
-		w.doubt("what the setting " + key + " has git run is not known")
+		w.setIncomplete("what the setting " + key + " has git run is not known")
 	case strings.HasPrefix(key, "alias.") && !shell:
 	case strings.HasPrefix(key, "url.ext::"):
 		w.reparse(text[len("url.ext::"):len(key)-len(last)-1], lit, c)
@@ -130,10 +130,10 @@ func (w *walker) gitVariable(text string, rest []arg, c context) {
 	key, name, _ := strings.Cut(text, "=")
 	v, known := w.vars[name]
 	if !known || !v.lit {
-		w.doubt("what the variable " + name + " has git run is not known")
+		w.setIncomplete("what the variable " + name + " has git run is not known")
 	}
 	setting := literal(key + "=" + v.text)
-	w.doubting(func() {
+	w.listUncertain(func() {
 		w.gitSetting(setting.text, true, c)
 		w.gitAlias(&setting, rest, c)
 	})
@@ -147,7 +147,7 @@ func (w *walker) gitConfigured(args []arg, c context) {
 	})
 	for i := 0; i+1 < len(args) && i < 2; i++ {
 		if strings.Contains(args[i].text, ".") {
-			w.doubting(func() { w.gitPair(args[i].text, args[i+1].text, c) })
+			w.listUncertain(func() { w.gitPair(args[i].text, args[i+1].text, c) })
 		}
 	}
 }

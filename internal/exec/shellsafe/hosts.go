@@ -11,14 +11,14 @@ import (
 // lsofNames ensures that lsof does not ask DNS. -i also takes the next word unless
 // that begins with a dash or a plus.
 func lsofNames(_ *walker, p *parsed, _ context) string {
-	if !p.has("-n") || !p.has("-P") {
+	if !p.hasFlag("-n") || !p.hasFlag("-P") {
 		return "without -n and -P it asks DNS"
 	}
 	where := p.vals["-i"]
 	for i := range p.args[1:] {
 		a := &p.args[i+1]
 		if strings.HasPrefix(a.lead, "+") && !has("+D +d +L +L1 +c +w +f", a.val) {
-			return "the flag " + brief(a.text) + " is not on the table of flags that only read"
+			return "the flag " + shortForm(a.text) + " is not on the table of flags that only read"
 		}
 		if before := &p.args[i]; i > 0 && strings.HasPrefix(before.lead, "-") && strings.HasSuffix(before.val, "i") {
 			where = append(where, *a)
@@ -27,7 +27,7 @@ func lsofNames(_ *walker, p *parsed, _ context) string {
 	for i := range where {
 		_, host, named := strings.Cut(where[i].val, "@")
 		if !where[i].lit || named && !numericHost(host) {
-			return "it asks DNS about " + brief(where[i].text)
+			return "it asks DNS about " + shortForm(where[i].text)
 		}
 	}
 	return ""
@@ -45,7 +45,7 @@ func ssFilter(_ *walker, p *parsed, _ context) string {
 		host := strings.Trim(word, "()!=<>&|")
 		port, is := strings.CutPrefix(host, ":")
 		if !has(plain, strings.ToLower(word)) && !numericHost(host) && !(is && strings.Trim(port, "abcdefghijklmnopqrstuvwxyz0123456789-") == "") {
-			return "it may ask DNS about " + brief(word)
+			return "it may ask DNS about " + shortForm(word)
 		}
 	}
 	return ""

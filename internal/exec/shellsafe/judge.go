@@ -49,7 +49,7 @@ type parsed struct {
 	at     int
 }
 
-func (p *parsed) has(flags string) bool {
+func (p *parsed) hasFlag(flags string) bool {
 	for _, f := range p.seen {
 		for _, g := range strings.Fields(flags) {
 			if f == g {
@@ -74,7 +74,7 @@ func (w *walker) judge(args []arg, c context) (out []arg, hard bool) {
 func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why string) {
 	name := args[0]
 	if !name.lit || name.script == "" {
-		return args, false, "the name of a command is not literal: " + brief(name.text)
+		return args, false, "the name of a command is not literal: " + shortForm(name.text)
 	}
 	key := name.val
 	if strings.Contains(key, "/") {
@@ -84,7 +84,7 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 		}
 		if !ok {
 			w.bestReads(args, c)
-			return args, false, "not a trusted program: " + brief(key)
+			return args, false, "not a trusted program: " + shortForm(key)
 		}
 		key = base(key)
 		args = append([]arg{literal(resolved)}, args[1:]...)
@@ -102,7 +102,7 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 			return args, key == "go", ""
 		}
 		w.bestReads(args, c)
-		return args, false, brief(key) + " is not on the table of commands that only read"
+		return args, false, shortForm(key) + " is not on the table of commands that only read"
 	}
 	if len(args) == 2 && args[1].lit && s.outside && (args[1].val == "--help" || args[1].val == "--version") {
 		return args, false, ""
@@ -144,11 +144,11 @@ func (w *walker) bySpec(key string, s *spec, args []arg, c context) (out []arg, 
 	if why != "" {
 		return args, why
 	}
-	if s.need != "" && !p.has(s.need) {
+	if s.need != "" && !p.hasFlag(s.need) {
 		return args, fmt.Sprintf("%s only reads with %s", key, strings.Join(strings.Fields(s.need), " or "))
 	}
 	ops := s.ops
-	if s.first != "" && p.has(s.first) {
+	if s.first != "" && p.hasFlag(s.first) {
 		ops = strings.TrimPrefix(ops, "t")
 	}
 	many := strings.HasSuffix(ops, "*")
@@ -160,11 +160,11 @@ func (w *walker) bySpec(key string, s *spec, args []arg, c context) (out []arg, 
 		return args, fmt.Sprintf("%s: with more than %d operands it may not only read", key, len(kinds))
 	}
 	var reads []Path
-	below := s.below == "*" || s.below != "" && p.has(s.below)
+	below := s.below == "*" || s.below != "" && p.hasFlag(s.below)
 	for i := range p.ops {
 		a := &p.ops[i]
 		if (a.glob || a.stdin) && !many {
-			return args, fmt.Sprintf("%s: a pattern may become more operands than it may have: %s", key, brief(a.text))
+			return args, fmt.Sprintf("%s: a pattern may become more operands than it may have: %s", key, shortForm(a.text))
 		}
 		if kinds != "" && kinds[min(i, len(kinds)-1)] == 'p' && !(a.lit && a.val == "-") {
 			reads = append(reads, c.dirs.paths(a, below)...)
@@ -223,7 +223,7 @@ func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 		return args, false, "cd: where it leads is not literal"
 	}
 	if !target.within(w.o) {
-		return args, false, "cd: it leads out of the roots or nobody knows where"
+		return args, false, "cd: it leads out of the roots or to an unknown folder"
 	}
 	if len(to) == 0 {
 		to = []arg{literal(target.list[0])}

@@ -118,7 +118,7 @@ func (w *walker) launch(name string, args []arg, c context) {
 			return
 		}
 		if !a.lit && !l.none && (a.lead == "" || a.lead[0] == '-') {
-			w.guess(name, args[i:], c)
+			w.listPossible(name, args[i:], c)
 			return
 		}
 		if v := a.text; len(v) > 1 && v[0] == '-' {
@@ -291,8 +291,8 @@ func (w *walker) makeRuns(args []arg, c context) {
 			}
 		}
 		name, text, eq := strings.Cut(v, "=")
-		if has("-f --file --makefile", args[i-1].val) && (!args[i].lit || v == "-" || strange(v)) || has("--file --makefile", name) && (!args[i].lit || text == "-" || strange(text)) || strings.HasPrefix(v, "-f") && (v == "-f-" || strange(v[2:])) {
-			w.doubt("make reads its commands from its input")
+		if has("-f --file --makefile", args[i-1].val) && (!args[i].lit || v == "-" || isDevice(v)) || has("--file --makefile", name) && (!args[i].lit || text == "-" || isDevice(text)) || strings.HasPrefix(v, "-f") && (v == "-f-" || isDevice(v[2:])) {
+			w.setIncomplete("make reads its commands from its input")
 		}
 		if key := strings.TrimRight(name, ":?+"); eq && isProgram(key) && key != "SHELL" && key != "MAKE" {
 			w.variable(key, text, args[i].lit, c)
@@ -325,7 +325,7 @@ func (w *walker) cmakeRuns(args []arg, c context) {
 	}
 	switch args[2].val {
 	case "env":
-		w.behind("env", wrapper{env: true, vals: "--modify"}, args[2:], c)
+		w.skipWrapper("env", wrapper{env: true, vals: "--modify"}, args[2:], c)
 	case "time":
 		w.inner(args[3:], c)
 	case "chdir":

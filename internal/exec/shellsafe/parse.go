@@ -23,7 +23,7 @@ func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 			continue
 		}
 		if s.ahead && !dashes && len(p.ops) > 0 && strings.HasPrefix(a.lead, "-") && !(a.lit && a.val == "-") {
-			return p, fmt.Sprintf("%s: behind an operand %s may not be a flag", key, brief(a.text))
+			return p, fmt.Sprintf("%s: behind an operand %s may not be a flag", key, shortForm(a.text))
 		}
 		if a.lit && a.val == "--" && !dashes {
 			dashes = true
@@ -47,7 +47,7 @@ func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 func listsWords(key string, args []arg) string {
 	for i := range args {
 		if a := &args[i]; a.lead == "" && !a.lit || strings.HasPrefix(a.lead, "@") {
-			return fmt.Sprintf("%s: @FILE stands for the words in a file: %s", key, brief(a.text))
+			return fmt.Sprintf("%s: @FILE stands for the words in a file: %s", key, shortForm(a.text))
 		}
 	}
 	return ""
@@ -65,19 +65,19 @@ func usable(key string, s *spec, a *arg, dashes bool) string {
 			return fmt.Sprintf("%s: a word cannot be written anew: %s", key, a.why)
 		}
 		if dashLike(a.val) {
-			return fmt.Sprintf("%s: a word begins with a dash that is not -: %s", key, brief(a.text))
+			return fmt.Sprintf("%s: a word begins with a dash that is not -: %s", key, shortForm(a.text))
 		}
 	case a.glob:
 		if a.why != "" {
-			return fmt.Sprintf("%s: %s: %s", key, a.why, brief(a.text))
+			return fmt.Sprintf("%s: %s: %s", key, a.why, shortForm(a.text))
 		}
 		if a.lead == "" && !dashes && !s.harmless {
-			return fmt.Sprintf("%s: a pattern could become a flag: %s", key, brief(a.text))
+			return fmt.Sprintf("%s: a pattern could become a flag: %s", key, shortForm(a.text))
 		}
 	case a.number:
 	case a.sub && key == "echo":
 	default:
-		return fmt.Sprintf("%s: a word is not literal: %s", key, brief(a.text))
+		return fmt.Sprintf("%s: a word is not literal: %s", key, shortForm(a.text))
 	}
 	return ""
 }
@@ -87,7 +87,7 @@ func (p *parsed) flag(i int) (int, string) {
 	a := &p.args[i]
 	text := a.val
 	refuse := func(f string) string {
-		return fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, brief(f))
+		return fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, shortForm(f))
 	}
 	if !a.lit {
 		// For example --include=*.go: its expansion still begins with --include=.
@@ -116,7 +116,7 @@ func (p *parsed) flag(i int) (int, string) {
 		case kind == "none" || (kind == "" || kind == "==") && attached:
 			return 0, refuse(flag)
 		case attached:
-			p.take(flag, kind == "=/", literal(value))
+			p.recordFlag(flag, kind == "=/", literal(value))
 			return 0, ""
 		case kind == "=" || kind == "=/":
 			return p.next(i, flag, kind == "=/")
@@ -146,11 +146,11 @@ func (p *parsed) flag(i int) (int, string) {
 		}
 		switch kind {
 		case '%':
-			p.take(flag, false, literal(text[j+1:]))
+			p.recordFlag(flag, false, literal(text[j+1:]))
 			return 0, ""
 		case ':', '/':
 			if j+1 < len(text) {
-				p.take(flag, kind == '/', literal(text[j+1:]))
+				p.recordFlag(flag, kind == '/', literal(text[j+1:]))
 				return 0, ""
 			}
 			return p.next(i, flag, kind == '/')
@@ -176,10 +176,10 @@ func (p *parsed) exact(i int) (int, string) {
 	case value && len(name) == 1:
 		return p.next(i, "-"+name, false)
 	case value && digits(name[1:]):
-		p.take("-"+name[:1], false, literal(name[1:]))
+		p.recordFlag("-"+name[:1], false, literal(name[1:]))
 		return 0, ""
 	case k < 0 || value || len(name) > 1 || name == ":":
-		return 0, fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, brief(p.args[i].val))
+		return 0, fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, shortForm(p.args[i].val))
 	}
 	p.seen = append(p.seen, "-"+name)
 	return 0, ""
@@ -207,9 +207,9 @@ func (p *parsed) leading() (int, string) {
 	return len(p.args), ""
 }
 
-// take records the value of a flag. Values that are paths are also recorded under a
+// recordFlag records the value of a flag. Values that are paths are also recorded under a
 // key of their own.
-func (p *parsed) take(flag string, path bool, value arg) {
+func (p *parsed) recordFlag(flag string, path bool, value arg) {
 	p.seen = append(p.seen, flag)
 	p.vals[flag] = append(p.vals[flag], value)
 	if path {
@@ -224,13 +224,13 @@ func (p *parsed) next(i int, flag string, path bool) (int, string) {
 	}
 	v := &p.args[i+1]
 	if !v.lit && !v.number || v.stdin || v.lit && v.script == "" {
-		return 0, fmt.Sprintf("%s: the value of %s is not literal: %s", p.name, flag, brief(v.text))
+		return 0, fmt.Sprintf("%s: the value of %s is not literal: %s", p.name, flag, shortForm(v.text))
 	}
 	if d := v.val; v.lit && len(d) > 1 && d[0] == '-' && (d[1] < '0' || d[1] > '9') && !has(p.s.first, flag) {
 		// If the value were optional or not allowed, it would be a flag.
-		return 0, fmt.Sprintf("%s: the value of %s could be a flag: %s", p.name, flag, brief(v.text))
+		return 0, fmt.Sprintf("%s: the value of %s could be a flag: %s", p.name, flag, shortForm(v.text))
 	}
-	p.take(flag, path, *v)
+	p.recordFlag(flag, path, *v)
 	return 1, ""
 }
 

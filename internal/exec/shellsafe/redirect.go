@@ -23,7 +23,7 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 	if r.N != nil {
 		fd = r.N.Value
 	}
-	shown := brief(w.source(r))
+	shown := shortForm(w.source(r))
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		return w.document(r, fd, c)
 	}
@@ -108,7 +108,7 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 				if x, ok := p.(*syntax.ArithmExp); ok {
 					w.arithmetic(x)
 				}
-				w.deny("a here-document holds an expansion: " + brief(w.source(p)))
+				w.deny("a here-document holds an expansion: " + shortForm(w.source(p)))
 				continue
 			}
 			if quoted {
@@ -174,17 +174,17 @@ func delimiter(n *syntax.Word) (quoted, plain bool) {
 	return quoted, s != ""
 }
 
-// strangeInput reports whether a redirect reads a device or a file of the kernel:
+// readsDevice reports whether a redirect reads a device or a file of the kernel:
 // bash opens connections by such names.
-func (w *walker) strangeInput(r *syntax.Redirect) bool {
+func (w *walker) readsDevice(r *syntax.Redirect) bool {
 	if r.Op != syntax.RdrIn && r.Op != syntax.RdrInOut {
 		return false
 	}
 	a := w.plainWord(r.Word)
-	return !a.lit || strange(a.val)
+	return !a.lit || isDevice(a.val)
 }
 
-func strange(p string) bool {
+func isDevice(p string) bool {
 	if p == "/dev/null" {
 		return false
 	}

@@ -72,7 +72,7 @@ func (r *sedReader) programs() (cmds []string, unknown bool) {
 		if r.i >= len(r.s) {
 			return cmds, unknown
 		}
-		if !r.looseAddresses() {
+		if !r.skipAddresses() {
 			return cmds, unknown || strings.Contains(r.s, "e")
 		}
 		r.skip(" \t!")
@@ -99,8 +99,8 @@ func (r *sedReader) programs() (cmds []string, unknown bool) {
 		case 's', 'y':
 			d := r.peek()
 			r.i++
-			_, ok := r.loose(d, cmd == 's')
-			second, ended := r.loose(d, false)
+			_, ok := r.skipPast(d, cmd == 's')
+			second, ended := r.skipPast(d, false)
 			if !ok || !ended || d == 0 || d == '\\' || d == '\n' {
 				return cmds, unknown || strings.Contains(r.s, "e")
 			}
@@ -143,8 +143,8 @@ func (r *sedReader) line() string {
 	return r.s[from:r.i]
 }
 
-// loose skips to after the next d. In an expression, a d in brackets is text.
-func (r *sedReader) loose(d byte, expression bool) (text string, ok bool) {
+// skipPast skips to after the next d. In an expression, a d in brackets is text.
+func (r *sedReader) skipPast(d byte, expression bool) (text string, ok bool) {
 	from := r.i
 	for r.i < len(r.s) {
 		b := r.s[r.i]
@@ -170,8 +170,8 @@ func (r *sedReader) loose(d byte, expression bool) (text string, ok bool) {
 	return "", false
 }
 
-// looseAddresses skips all addresses, of any form.
-func (r *sedReader) looseAddresses() bool {
+// skipAddresses skips all addresses, of any form.
+func (r *sedReader) skipAddresses() bool {
 	for {
 		switch b := r.peek(); {
 		case b == '/' || b == '\\':
@@ -179,7 +179,7 @@ func (r *sedReader) looseAddresses() bool {
 				b = r.peek()
 				r.i++
 			}
-			if _, ok := r.loose(b, true); !ok {
+			if _, ok := r.skipPast(b, true); !ok {
 				return false
 			}
 			r.skip("IM")

@@ -75,12 +75,12 @@ func tarList(w *walker, p *parsed, c context) string {
 			file = i
 		case i == 0 || strings.HasPrefix(s, "-") && file < 0:
 			if strings.HasPrefix(s, "--") {
-				return "the flag " + brief(s) + " is not on the table of flags that only read"
+				return "the flag " + shortForm(s) + " is not on the table of flags that only read"
 			}
 			letters := strings.TrimPrefix(s, "-")
 			for j := 0; j < len(letters); j++ {
 				if strings.IndexByte("tvzjJf", letters[j]) < 0 || letters[j] == 'f' && j != len(letters)-1 {
-					return "the flag " + brief(letters[j:j+1]) + " is not on the table of flags that only read"
+					return "the flag " + shortForm(letters[j:j+1]) + " is not on the table of flags that only read"
 				}
 				list = list || letters[j] == 't'
 			}
@@ -92,7 +92,7 @@ func tarList(w *walker, p *parsed, c context) string {
 				w.read(c.dirs.paths(&p.ops[i], false))
 			}
 		case strings.HasPrefix(s, "-"):
-			return "the flag " + brief(s) + " is not on the table of flags that only read"
+			return "the flag " + shortForm(s) + " is not on the table of flags that only read"
 		}
 	}
 	if !list || file < 0 {
@@ -104,7 +104,7 @@ func tarList(w *walker, p *parsed, c context) string {
 // unpacks requires -c together with -d: of -l, -t and -d, some programs obey the
 // last one.
 func unpacks(_ *walker, p *parsed, _ context) string {
-	if p.has("-d --decompress --uncompress") && !p.has("-c --stdout --to-stdout") {
+	if p.hasFlag("-d --decompress --uncompress") && !p.hasFlag("-c --stdout --to-stdout") {
 		return "it unpacks to a file"
 	}
 	return ""
@@ -125,7 +125,7 @@ func unzipWords(_ *walker, p *parsed, _ context) string {
 func gofmtWords(_ *walker, p *parsed, _ context) string {
 	for i := 1; i < len(p.args); i++ {
 		if s := p.args[i].lead; strings.HasPrefix(s, "-") && len(s) > 2 {
-			return "the flag " + brief(s) + " is not on the table of flags that only read"
+			return "the flag " + shortForm(s) + " is not on the table of flags that only read"
 		}
 	}
 	return ""
@@ -200,7 +200,7 @@ func sleepBound(_ *walker, p *parsed, _ context) string {
 	}
 	s := strings.TrimSuffix(p.ops[0].val, "s")
 	if n, err := strconv.ParseFloat(s, 64); err != nil || !(n >= 0 && n <= 600) || strings.ContainsAny(s, "xXpPnN_iI") {
-		return "it waits longer than ten minutes or nobody knows how long"
+		return "it waits longer than ten minutes or for an unknown time"
 	}
 	return ""
 }
@@ -248,7 +248,7 @@ func psWords(_ *walker, p *parsed, _ context) string {
 			continue
 		}
 		if !p.ops[i].lit || strings.Trim(s, "auxfwlhjv") != "" {
-			return "an operand may show environments: " + brief(p.ops[i].text)
+			return "an operand may show environments: " + shortForm(p.ops[i].text)
 		}
 	}
 	words := make([]string, len(p.args)-1)
@@ -280,7 +280,7 @@ func treeWords(_ *walker, p *parsed, _ context) string {
 			continue
 		}
 		if at := strings.IndexAny(v, "PIL"); at > 0 && at < len(v)-1 && !(v[at] == 'L' && digits(v[at+1:])) {
-			return "a value is attached to " + brief(v)
+			return "a value is attached to " + shortForm(v)
 		}
 	}
 	return ""
@@ -317,7 +317,7 @@ func goWords(w *walker, p *parsed, c context) string {
 		}
 		for _, s := range rest {
 			if strings.HasPrefix(s, "-") {
-				return "env: the flag " + brief(s) + " is not on the table of flags that only read"
+				return "env: the flag " + shortForm(s) + " is not on the table of flags that only read"
 			}
 		}
 		return ""
@@ -337,7 +337,7 @@ func testWords(w *walker, p *parsed, c context) string {
 	for i := range args {
 		a := &args[i]
 		if a.glob {
-			return "a word is a pattern: " + brief(a.text)
+			return "a word is a pattern: " + shortForm(a.text)
 		}
 		switch a.val {
 		case "-v", "-R":

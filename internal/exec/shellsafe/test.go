@@ -27,10 +27,10 @@ func (w *walker) meet() {
 // suspect records parameter expansions that evaluate a value.
 func (w *walker) suspect(p *syntax.ParamExp) {
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
-		w.unresolve("it evaluates a variable: " + brief(w.source(p)))
+		w.unresolve("it evaluates a variable: " + shortForm(w.source(p)))
 	}
 	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && isProgram(p.Param.Value) {
-		w.doubt("what the variable " + p.Param.Value + " has programs run is not known")
+		w.setIncomplete("what the variable " + p.Param.Value + " has programs run is not known")
 	}
 	if p.Excl && p.Names == 0 {
 		w.evaluates = true
@@ -189,7 +189,7 @@ func (w *walker) operand(n *syntax.Word, c context, pattern bool) arg {
 	case a.sub && a.number:
 		w.script.WriteString(a.script)
 	default:
-		w.deny("[[: a word is not literal: " + brief(a.text))
+		w.deny("[[: a word is not literal: " + shortForm(a.text))
 	}
 	return a
 }

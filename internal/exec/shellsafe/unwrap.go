@@ -62,7 +62,7 @@ func (w *walker) unwrap(args []arg, c context) {
 	case has(shells, name):
 		w.shell(args[1:], c)
 		if x, ok := wrappers[name]; ok {
-			w.doubting(func() { w.behind(name, x, args, c) })
+			w.listUncertain(func() { w.skipWrapper(name, x, args, c) })
 		}
 	case name == "command" && len(args) > 1 && strings.HasPrefix(args[1].val, "-") && strings.ContainsAny(args[1].val, "vV"):
 	case name == "eval":
@@ -77,8 +77,8 @@ func (w *walker) unwrap(args []arg, c context) {
 		}
 	case name == "hash" && slices.ContainsFunc(args[1:], func(a arg) bool { return strings.HasPrefix(a.val, "-") && strings.Contains(a.val, "p") }):
 		w.unresolve("hash -p gives a program another name")
-	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || strange(args[1].val)):
-		w.unresolve("what " + name + " runs is only known then: " + brief(args[1].text))
+	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || isDevice(args[1].val)):
+		w.unresolve("what " + name + " runs is only known then: " + shortForm(args[1].text))
 	case name == "alias":
 		for i := 1; i < len(args); i++ {
 			if _, v, ok := strings.Cut(args[i].text, "="); ok {
@@ -100,7 +100,7 @@ func (w *walker) unwrap(args []arg, c context) {
 			return
 		}
 		if x, ok := wrappers[name]; ok {
-			w.behind(name, x, args, c)
+			w.skipWrapper(name, x, args, c)
 		}
 		w.launches(name, args, c)
 	}
@@ -125,11 +125,11 @@ func (w *walker) inner(args []arg, c context) {
 	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(cmd)
 	if !args[0].lit || args[0].val == "" {
-		w.unresolve("the name of a command is not literal: " + brief(args[0].text))
+		w.unresolve("the name of a command is not literal: " + shortForm(args[0].text))
 		return
 	}
 	if c.replaces(args[0].val) {
-		w.doubt("the name of a command is only known when it runs: " + brief(args[0].text))
+		w.setIncomplete("the name of a command is only known when it runs: " + shortForm(args[0].text))
 	}
 	w.unwrap(args, c)
 	outer := w.unknownWrites
@@ -138,14 +138,14 @@ func (w *walker) inner(args []arg, c context) {
 	w.touched(args, c)
 	w.bestReads(args, c)
 	if at < len(w.a.Commands) {
-		w.a.Commands[at].UnknownWrites = w.unknownWrites || c.fed && touchers[cmd.Name].writes != ""
+		w.a.Commands[at].UnknownWrites = w.unknownWrites || c.fed && fileCommands[cmd.Name].writes != ""
 		w.a.Commands[at].reads = w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)]
 	}
 	w.unknownWrites = outer
 }
 
-// behind skips the flags of a wrapper and lists its command.
-func (w *walker) behind(name string, x wrapper, args []arg, c context) {
+// skipWrapper skips the flags of a wrapper and lists its command.
+func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 	skip := x.skip
 	i := 1
 	for ; i < len(args); i++ {
@@ -157,7 +157,7 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				break
 			}
 			if skip == 0 || strings.HasPrefix(a.lead, "-") {
-				w.guess(name, args[i:], c)
+				w.listPossible(name, args[i:], c)
 				return
 			}
 		case v == "--", x.env && v == "-":
@@ -203,7 +203,7 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 					i++
 				}
 				if !ok && skip < 90 {
-					w.guess(name, args[i+1:], c)
+					w.listPossible(name, args[i+1:], c)
 					return
 				}
 			}
@@ -223,11 +223,11 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 		break
 	}
 	if name == "at" || name == "batch" || name == "crontab" {
-		w.doubt(name + " reads its commands from its input")
+		w.setIncomplete(name + " reads its commands from its input")
 	}
 	if i >= len(args) {
 		if name == "parallel" || c.fed && skip == 0 {
-			w.doubt("what " + name + " runs is only known when it runs")
+			w.setIncomplete("what " + name + " runs is only known when it runs")
 		}
 		return
 	}
@@ -274,9 +274,9 @@ func (w *walker) parallel(inputs []arg, named bool, c context) {
 		switch {
 		case !named:
 		case inputs[i].val == "::::":
-			w.doubt("what parallel runs is only known when it runs")
+			w.setIncomplete("what parallel runs is only known when it runs")
 		case inputs[i].val != ":::":
-			w.doubting(func() { w.reparse(inputs[i].text, inputs[i].lit, c) })
+			w.listUncertain(func() { w.reparse(inputs[i].text, inputs[i].lit, c) })
 		}
 	}
 }
@@ -318,8 +318,8 @@ func shortAt(flags, cluster string) int {
 
 func endsIn(flags, cluster string) bool { return shortAt(flags, cluster) == len(cluster)-1 }
 
-// guess lists every remaining word as a possible command.
-func (w *walker) guess(name string, args []arg, c context) {
+// listPossible lists every remaining word as a possible command.
+func (w *walker) listPossible(name string, args []arg, c context) {
 	w.unresolve("what " + name + " runs is not known")
 	for i := range args {
 		if i > 16 {
@@ -338,11 +338,11 @@ func (w *walker) shell(args []arg, c context) {
 	for i := 0; i < len(args); i++ {
 		v := args[i].val
 		if !args[i].lit && (args[i].lead == "" || args[i].lead[0] == '-') && !text {
-			w.unresolve("the words of a shell are not literal: " + brief(args[i].text))
+			w.unresolve("the words of a shell are not literal: " + shortForm(args[i].text))
 		}
 		if v == "--rcfile" || v == "--init-file" {
-			if i++; i < len(args) && (!args[i].lit || strange(args[i].val)) {
-				w.unresolve("a file that a shell reads is only known then: " + brief(args[i].text))
+			if i++; i < len(args) && (!args[i].lit || isDevice(args[i].val)) {
+				w.unresolve("a file that a shell reads is only known then: " + shortForm(args[i].text))
 			}
 			continue
 		}
@@ -363,7 +363,7 @@ func (w *walker) shell(args []arg, c context) {
 			w.reparse(args[i].text, args[i].lit, c)
 		} else if input {
 			break
-		} else if strange(v) {
+		} else if isDevice(v) {
 			w.unresolve("what a shell reads from " + v + " is only known then")
 		}
 		return
@@ -390,7 +390,7 @@ func (w *walker) text2(args []arg, c context) {
 // reparse walks a text that a command gives to a shell.
 func (w *walker) reparse(text string, lit bool, c context) {
 	if !lit {
-		w.unresolve("the text that a shell gets is not literal: " + brief(text))
+		w.unresolve("the text that a shell gets is not literal: " + shortForm(text))
 	}
 	if c.reparse++; c.reparse > maxReparse {
 		w.unresolve("shells within shells within shells")
@@ -404,7 +404,7 @@ func (w *walker) reparse(text string, lit bool, c context) {
 		return
 	}
 	if c.replaces(text) {
-		w.doubt("the text that a shell gets is only known when it runs: " + brief(text))
+		w.setIncomplete("the text that a shell gets is only known when it runs: " + shortForm(text))
 	}
 	c.fed = false // c.dirs stays: the shell runs in the wrapper's folder, as far as it is known
 	script := w.script

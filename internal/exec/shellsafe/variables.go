@@ -57,9 +57,9 @@ func (w *walker) variable(name, value string, lit bool, c context) {
 		return
 	}
 	c.inner, c.wrapped, c.fed = true, true, false
-	w.doubting(func() { w.named(name, value, lit, c) })
+	w.listUncertain(func() { w.named(name, value, lit, c) })
 	if !lit {
-		w.doubt("what the variable " + name + " has programs run is not known")
+		w.setIncomplete("what the variable " + name + " has programs run is not known")
 	}
 }
 
@@ -82,14 +82,14 @@ func (w *walker) named(name, value string, lit bool, c context) {
 			w.gitPair(value, v.val, c)
 		}
 	case name == "GIT_CONFIG_PARAMETERS":
-		w.doubt("what the variable GIT_CONFIG_PARAMETERS has git run is not known")
+		w.setIncomplete("what the variable GIT_CONFIG_PARAMETERS has git run is not known")
 		key, v, _ := strings.Cut(strings.ReplaceAll(value, "'", ""), "=")
 		w.gitPair(key, v, c)
 	case name == "GIT_CONFIG_COUNT" || value == "/dev/null":
 	case has(fileVariables, name):
 		for _, f := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }) {
-			if !lit || strange(f) || strings.HasPrefix(name, "GIT_") {
-				w.doubt("what the variable " + name + " has programs run is not known")
+			if !lit || isDevice(f) || strings.HasPrefix(name, "GIT_") {
+				w.setIncomplete("what the variable " + name + " has programs run is not known")
 			}
 			w.inner([]arg{literal(f)}, c)
 		}
@@ -143,19 +143,19 @@ func (w *walker) gitPair(key, value string, c context) {
 	}
 }
 
-// doubting calls list, which lists commands that may not run, or may run in another
+// listUncertain calls list, which lists commands that may not run, or may run in another
 // form. Parts that list finds unresolved become doubts, and do not affect whether
 // the text is read-only.
-func (w *walker) doubting(list func()) {
+func (w *walker) listUncertain(list func()) {
 	unresolved, reason, launched := w.a.Unresolved, w.reason, w.launched
 	list()
 	if w.a.Unresolved != unresolved {
-		w.doubt(w.a.Unresolved)
+		w.setIncomplete(w.a.Unresolved)
 	}
 	w.a.Unresolved, w.reason, w.launched = unresolved, reason, launched
 }
 
-func (w *walker) doubt(why string) {
+func (w *walker) setIncomplete(why string) {
 	if w.a.Incomplete == "" {
 		w.a.Incomplete = why
 	}
@@ -171,7 +171,7 @@ func (w *walker) assigned(a *syntax.Assign, v arg, c context) {
 		if name, value, ok := strings.Cut(v.text, "="); ok && (v.lit || strings.Contains(v.lead, "=")) {
 			w.variable(name, value, v.lit, c)
 		} else if !v.lit {
-			w.doubt("which variables are set is not known: " + brief(v.text))
+			w.setIncomplete("which variables are set is not known: " + shortForm(v.text))
 		}
 	}
 }
@@ -179,6 +179,6 @@ func (w *walker) assigned(a *syntax.Assign, v arg, c context) {
 // sets records that a builtin sets variables to values known only at run time.
 func (w *walker) sets(args []arg) {
 	if slices.ContainsFunc(args, func(a arg) bool { return isProgram(a.text) }) {
-		w.doubt("what a variable has programs run is not known")
+		w.setIncomplete("what a variable has programs run is not known")
 	}
 }

@@ -350,11 +350,11 @@ func (w *walker) inside(n syntax.Node, c context) {
 			w.substitution(n, c, w.source(n))
 			return false
 		case *syntax.ProcSubst:
-			w.deny("it starts a process: " + brief(w.source(n)))
+			w.deny("it starts a process: " + shortForm(w.source(n)))
 			w.list(n.Stmts, c.seenThrough())
 			return false
 		case *syntax.ExtGlob:
-			w.unresolve("it holds an extended pattern: " + brief(w.source(n)))
+			w.unresolve("it holds an extended pattern: " + shortForm(w.source(n)))
 		case *syntax.ParamExp:
 			w.suspect(n)
 		}

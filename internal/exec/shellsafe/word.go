@@ -282,7 +282,7 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 	source := w.source(part)
 	switch p := part.(type) {
 	case *syntax.ParamExp:
-		if s, ok := w.known(p, r.c); ok {
+		if s, ok := w.knownVariable(p, r.c); ok {
 			r.fold(source, s)
 			return
 		}
@@ -308,7 +308,7 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 		r.unknown("a substitution")
 		return
 	case *syntax.ProcSubst:
-		w.deny("it starts a process: " + brief(source))
+		w.deny("it starts a process: " + shortForm(source))
 		w.list(p.Stmts, r.c.seenThrough())
 		r.unknown("a substitution")
 	case *syntax.ArithmExp:
@@ -317,10 +317,10 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 		r.unknown("arithmetic")
 	case *syntax.ExtGlob:
 		// Its text may contain a substitution that the parser has not parsed.
-		w.unresolve("it holds an extended pattern: " + brief(source))
+		w.unresolve("it holds an extended pattern: " + shortForm(source))
 		r.unknown("an extended pattern")
 	default:
-		w.unresolve("it holds an expansion that is not known: " + brief(source))
+		w.unresolve("it holds an expansion that is not known: " + shortForm(source))
 		r.unknown("an expansion that is not known")
 	}
 	r.text.WriteString(source)
@@ -356,8 +356,8 @@ func number(p *syntax.ParamExp) (string, bool) {
 	return "", false
 }
 
-// known returns the value of $HOME or $PWD if it is known.
-func (w *walker) known(p *syntax.ParamExp, c context) (string, bool) {
+// knownVariable returns the value of $HOME or $PWD if it is known.
+func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
 		len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || w.assigns {
 		return "", false
@@ -380,8 +380,8 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// brief shortens a part of a command for use in a reason.
-func brief(s string) string {
+// shortForm shortens a part of a command for use in a reason.
+func shortForm(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || refusedRune(r) != "" {
 			return ' '

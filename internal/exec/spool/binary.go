@@ -16,7 +16,7 @@ const (
 )
 
 // binary reports whether the source of rows is not text.
-func binary(list []seen) bool {
+func binary(list []visibleRow) bool {
 	var t tally
 	for _, one := range list {
 		t.add(one.raw)

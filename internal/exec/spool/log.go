@@ -13,8 +13,8 @@ import (
 const (
 	// chunk is the size of reads, in bytes.
 	chunk = 256 << 10
-	// kept is the size of the end of the output held in memory after storing stopped, in bytes.
-	kept = 256 << 10
+	// tailSize is the size of the end of the output held in memory after storing stopped, in bytes.
+	tailSize = 256 << 10
 	// trimmed is the size to which Trim reduces it, in bytes.
 	trimmed = 12 << 10
 )
@@ -31,16 +31,16 @@ type Log struct {
 	full     chan struct{}
 	done     chan struct{}
 
-	mu      sync.Mutex
-	file    *os.File // nil once the log is done
-	in      *os.File // the pipe that Pump reads
-	broken  bool     // whether Finish has given up waiting for the end of in
-	size    int64    // bytes of output so far
-	stored  int64    // bytes in the file
-	lines   int64    // newlines in the output
-	tail    *ring    // output that is not in the file; nil while storing works
-	why     error    // why storing stopped
-	removed bool
+	mu       sync.Mutex
+	file     *os.File // nil once the log is done
+	in       *os.File // the pipe that Pump reads
+	broken   bool     // whether Finish has given up waiting for the end of in
+	size     int64    // bytes of output so far
+	stored   int64    // bytes in the file
+	lines    int64    // newlines in the output
+	tail     *ring    // output that is not in the file; nil while storing works
+	storeErr error    // why storing stopped
+	removed  bool
 }
 
 // Pump reads output from the read end of a pipe, until its end or Finish, and closes it. It
@@ -59,7 +59,7 @@ func (l *Log) Pump(r *os.File) error {
 	buf := make([]byte, chunk)
 	for {
 		n, err := r.Read(buf)
-		l.take(buf[:n])
+		l.append(buf[:n])
 		switch {
 		case err == io.EOF, errors.Is(err, os.ErrDeadlineExceeded):
 			return nil
@@ -96,13 +96,13 @@ func (l *Log) finish() {
 	l.store.store.Release(l.path)
 }
 
-// take stores output.
-func (l *Log) take(p []byte) {
+// append stores output.
+func (l *Log) append(p []byte) {
 	if len(p) == 0 {
 		return
 	}
 	l.mu.Lock()
-	stored, stopped := l.stored, l.why != nil
+	stored, stopped := l.stored, l.storeErr != nil
 	l.mu.Unlock()
 	n := 0
 	var why error
@@ -115,7 +115,7 @@ func (l *Log) take(p []byte) {
 	l.size += int64(len(p))
 	l.lines += int64(bytes.Count(p, []byte{'\n'}))
 	if why != nil {
-		l.why = why
+		l.storeErr = why
 		l.tail = newRing(l.stored)
 	}
 	if l.tail != nil {
@@ -195,7 +195,7 @@ func (l *Log) Full() <-chan struct{} { return l.full }
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.why
+	return l.storeErr
 }
 
 // Path returns the path of the file with the unmodified output.
@@ -288,7 +288,7 @@ type ring struct {
 	n    int64 // bytes of the stream so far
 }
 
-func newRing(from int64) *ring { return &ring{buf: make([]byte, kept), from: from} }
+func newRing(from int64) *ring { return &ring{buf: make([]byte, tailSize), from: from} }
 
 // begin returns the offset of the first byte held.
 func (r *ring) begin() int64 { return r.from + r.n - min(r.n, int64(len(r.buf))) }

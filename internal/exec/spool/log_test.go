@@ -66,7 +66,7 @@ func TestDiskError(t *testing.T) {
 	if _, ok, err := l.Content(1 << 30); ok || err != nil {
 		t.Errorf("all of it is known: %t, %v", ok, err)
 	}
-	if size := int64(20 + 2_500_000 + 4); l.Missing() != size-5-kept {
+	if size := int64(20 + 2_500_000 + 4); l.Missing() != size-5-tailSize {
 		t.Errorf("%d bytes are missing", l.Missing())
 	}
 	l.Trim()
@@ -91,8 +91,8 @@ func TestNothingStored(t *testing.T) {
 	l := newLog(t, newStore(t, Quota{Task: 100_000, All: 1 << 20}, time.Now))
 	l.out = writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") })
 	text := strings.Repeat("a line\n", 2000)
-	l.take([]byte(text[:6]))
-	l.take([]byte(text[6:]))
+	l.append([]byte(text[:6]))
+	l.append([]byte(text[6:]))
 	l.finish()
 	if got := whole(t, l); got != text {
 		t.Errorf("%d bytes are shown, want %d", len(got), len(text))
@@ -110,7 +110,7 @@ func TestNothingStored(t *testing.T) {
 	}
 	// Stored output is not trimmed.
 	l = newLog(t, anyStore(t))
-	l.take([]byte("all\n"))
+	l.append([]byte("all\n"))
 	l.finish()
 	l.Trim()
 	if got := whole(t, l); got != "all\n" || l.Missing() != 0 {

@@ -70,7 +70,7 @@ func newLog(t testing.TB, s *Store) *Log {
 func logOf(t testing.TB, text string, done bool) *Log {
 	t.Helper()
 	l := newLog(t, anyStore(t))
-	l.take([]byte(text))
+	l.append([]byte(text))
 	if done {
 		l.finish()
 	}

@@ -53,7 +53,7 @@ func rowsFrom(src io.ReaderAt, from, lowest, size int64, final bool) (*rows, err
 		return nil, err
 	}
 	before, in := p[:max(0, first-low)], p[max(0, first-low):]
-	if low == first-block && bytes.IndexByte(before, '\n') < 0 && len(in) <= 3 && behind(in) == len(in) {
+	if low == first-block && bytes.IndexByte(before, '\n') < 0 && len(in) <= 3 && continuationBytes(in) == len(in) {
 		r.base, r.forced = first, true
 	} else if low <= first && len(in) > 0 && bytes.IndexByte(in, '\n') < 0 {
 		r.within = true
@@ -110,7 +110,7 @@ func (r *rows) read() (*row, error) {
 	}
 	start := 0
 	if r.forced {
-		start = behind(data)
+		start = continuationBytes(data)
 	}
 	this := &row{start: r.base + int64(start), from: r.base + int64(start)}
 	limit := min(int64(len(data)), cut-r.base)
@@ -132,7 +132,7 @@ func (r *rows) read() (*row, error) {
 		r.base = r.size
 		return this, nil
 	}
-	n := int(limit) + behind(data[limit:])
+	n := int(limit) + continuationBytes(data[limit:])
 	this.raw, this.cut = data[start:n], true
 	this.end = r.base + int64(n)
 	this.trim(r.forced)
@@ -148,8 +148,8 @@ func (w *row) trim(forced bool) {
 	}
 }
 
-// behind returns the number of bytes at the start of p that belong to an earlier character.
-func behind(p []byte) (n int) {
+// continuationBytes returns the number of bytes at the start of p that belong to an earlier character.
+func continuationBytes(p []byte) (n int) {
 	for n < min(len(p), 3) && p[n]&0xc0 == 0x80 {
 		n++
 	}

@@ -44,7 +44,7 @@ func TestNoLinks(t *testing.T) {
 	}
 	s := anyStore(t)
 	l := newLog(t, s)
-	l.take([]byte("output\n"))
+	l.append([]byte("output\n"))
 	l.finish()
 	if err := os.Remove(l.Path()); err != nil {
 		t.Fatal(err)
@@ -119,8 +119,8 @@ func TestTaskQuota(t *testing.T) {
 		}
 		q.Offset = p.Next
 	}
-	want := strings.Repeat("a", 999) + "b" + strings.Repeat("c", kept-9) + "\nthe end\n"
-	if text.String() != want || missing != 1099+1<<20+9-1000-kept {
+	want := strings.Repeat("a", 999) + "b" + strings.Repeat("c", tailSize-9) + "\nthe end\n"
+	if text.String() != want || missing != 1099+1<<20+9-1000-tailSize {
 		t.Errorf("%d bytes, want %d; %d are missing", text.Len(), len(want), missing)
 	}
 }
@@ -131,7 +131,7 @@ func TestAllQuota(t *testing.T) {
 	logs := make([]*Log, 4)
 	for i := range 3 {
 		logs[i] = newLog(t, s)
-		logs[i].take([]byte(strings.Repeat("x", 300)))
+		logs[i].append([]byte(strings.Repeat("x", 300)))
 		past := time.Now().Add(time.Duration(i-10) * time.Minute)
 		if err := os.Chtimes(logs[i].Path(), past, past); err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestAllQuota(t *testing.T) {
 	}
 	there := func(l *Log) bool { _, err := os.Lstat(l.Path()); return err == nil }
 	logs[3] = newLog(t, s)
-	logs[3].take([]byte(strings.Repeat("y", 300)))
+	logs[3].append([]byte(strings.Repeat("y", 300)))
 	if !there(logs[0]) || there(logs[1]) || !there(logs[2]) || logs[3].Err() != nil {
 		t.Errorf("%t %t %t %v", there(logs[0]), there(logs[1]), there(logs[2]), logs[3].Err())
 	}
@@ -153,8 +153,8 @@ func TestAllQuota(t *testing.T) {
 		t.Error(err)
 	}
 	// The running logs hold 600 bytes, so 400 are left.
-	logs[0].take([]byte(strings.Repeat("z", 300)))
-	logs[3].take([]byte(strings.Repeat("y", 300)))
+	logs[0].append([]byte(strings.Repeat("z", 300)))
+	logs[3].append([]byte(strings.Repeat("y", 300)))
 	if there(logs[2]) || logs[0].Err() != nil || logs[3].Err() != ErrAllQuota {
 		t.Errorf("%t %v %v", there(logs[2]), logs[0].Err(), logs[3].Err())
 	}
@@ -167,7 +167,7 @@ func TestAllQuota(t *testing.T) {
 		t.Error(err)
 	}
 	again := newLog(t, s)
-	again.take([]byte(strings.Repeat("z", 500)))
+	again.append([]byte(strings.Repeat("z", 500)))
 	if again.Err() != nil {
 		t.Error(again.Err())
 	}
@@ -184,7 +184,7 @@ func TestMostFiles(t *testing.T) {
 	var logs []*Log
 	for i := range 25 {
 		l := newLog(t, s)
-		l.take([]byte("output\n"))
+		l.append([]byte("output\n"))
 		l.finish()
 		past := time.Now().Add(time.Duration(i-100) * time.Minute)
 		if err := os.Chtimes(l.Path(), past, past); err != nil {
@@ -231,7 +231,7 @@ func TestCleaning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.take([]byte("output\n"))
+		l.append([]byte("output\n"))
 		l.finish()
 		paths = append(paths, l.Path())
 	}

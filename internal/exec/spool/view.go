@@ -48,19 +48,19 @@ func (g Gap) Size() string {
 	return fmt.Sprintf("%d lines (%d bytes)", g.Lines, g.Bytes())
 }
 
-// seen is a row with its visible text, including its newline.
-type seen struct {
+// visibleRow is a row with its visible text, including its newline.
+type visibleRow struct {
 	row
 	text  string
 	chars int
 }
 
-func look(w *row) seen {
+func look(w *row) visibleRow {
 	text := terminal.AppendLine(nil, w.raw)
 	if w.newline {
 		text = append(text, '\n')
 	}
-	return seen{row: *w, text: string(text), chars: utf8.RuneCount(text)}
+	return visibleRow{row: *w, text: string(text), chars: utf8.RuneCount(text)}
 }
 
 // View returns a view of at most limit characters, mostly of the end. It can be called at any time.
@@ -87,7 +87,7 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 	if s.resume > s.stored {
 		lowest = s.resume
 	}
-	var tail []seen
+	var tail []visibleRow
 	var from int64
 	for win := max(2*int64(limit), 2*block); ; win *= 2 {
 		win = min(win, window)
@@ -128,7 +128,7 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 
 // rows returns the rows between two offsets. It stops when they exceed limit characters, unless
 // limit is negative. With a limit it also stops after maxWindow bytes.
-func (s *snapshot) rows(from int64, forced bool, to int64, limit int) (list []seen, chars int, err error) {
+func (s *snapshot) rows(from int64, forced bool, to int64, limit int) (list []visibleRow, chars int, err error) {
 	r := &rows{src: s, size: s.size, base: from, forced: forced, final: s.final}
 	if to < s.size && s.resume > s.stored {
 		r.size, r.final = s.stored, true // what follows is unknown
@@ -149,7 +149,7 @@ func (s *snapshot) rows(from int64, forced bool, to int64, limit int) (list []se
 
 // firstOf returns the first rows that fit into limit characters, and the offset at which the rest
 // begins. It cuts a line only if more than half the room would otherwise be unused.
-func firstOf(list []seen, limit int) (first []seen, next int64) {
+func firstOf(list []visibleRow, limit int) (first []visibleRow, next int64) {
 	used := 0
 	for i, one := range list {
 		if used+one.chars > limit {
@@ -170,7 +170,7 @@ func firstOf(list []seen, limit int) (first []seen, next int64) {
 }
 
 // lastOf does the same from the other end.
-func lastOf(list []seen, limit int) (last []seen, start int64) {
+func lastOf(list []visibleRow, limit int) (last []visibleRow, start int64) {
 	used := 0
 	for i := len(list) - 1; i >= 0; i-- {
 		one := list[i]
@@ -184,7 +184,7 @@ func lastOf(list []seen, limit int) (last []seen, start int64) {
 				start = one.start
 			}
 			one.text = strings.TrimPrefix(one.text, cutAfter(one.text, skip))
-			return append([]seen{one}, list[i+1:]...), start
+			return append([]visibleRow{one}, list[i+1:]...), start
 		}
 		used += one.chars
 		start = one.start
@@ -202,7 +202,7 @@ func cutAfter(text string, n int) string {
 	return text
 }
 
-func joined(list []seen) string {
+func joined(list []visibleRow) string {
 	var b strings.Builder
 	for _, one := range list {
 		b.WriteString(one.text)
@@ -210,7 +210,7 @@ func joined(list []seen) string {
 	return b.String()
 }
 
-func newlines(list []seen) (n int64) {
+func newlines(list []visibleRow) (n int64) {
 	for _, one := range list {
 		if one.newline {
 			n++

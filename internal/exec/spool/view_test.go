@@ -123,7 +123,7 @@ func TestViewRandom(t *testing.T) {
 		l := newLog(t, anyStore(t))
 		for rest := all; rest != ""; { // sequences are split between chunks
 			n := 1 + rnd.IntN(min(len(rest), 1+rnd.IntN(100_000)))
-			l.take([]byte(rest[:n]))
+			l.append([]byte(rest[:n]))
 			rest = rest[n:]
 		}
 		l.finish()
@@ -308,7 +308,7 @@ func readInSteps(t *testing.T, name, all, want string, most int, chunk func() in
 	}
 	for rest := all; rest != ""; {
 		n := min(len(rest), chunk())
-		l.take([]byte(rest[:n]))
+		l.append([]byte(rest[:n]))
 		rest = rest[n:]
 		step()
 	}
@@ -346,9 +346,9 @@ func TestRead(t *testing.T) {
 	read(Query{Max: 100, Offset: 2}, Part{Text: "e\ntwo\n", Next: 8})
 	read(Query{Max: 100, Offset: -1, Filter: regexp.MustCompile("^t")}, Part{Text: "two\n", Next: 8})
 	read(Query{Max: 100, Offset: 1000}, Part{Next: 11})
-	l.take([]byte("ee\n"))
+	l.append([]byte("ee\n"))
 	read(Query{Max: 100, Offset: 8}, Part{Text: "three\n", Next: 14})
-	l.take([]byte("end"))
+	l.append([]byte("end"))
 	l.finish()
 	read(Query{Max: 100, Offset: 14}, Part{Text: "end", Next: 17})
 	read(Query{Max: 100, Offset: 8, Filter: regexp.MustCompile("^(three|end)$")}, Part{Text: "three\nend", Next: 17})

@@ -75,10 +75,10 @@ type Config struct {
 // Reader reads documents, each in a process of its own. It is safe for concurrent use. A
 // document waits while others take the memory that it needs.
 type Reader struct {
-	cache string
-	log   *slog.Logger
-	room  *semaphore.Weighted // bytes of maxMemory that are free
-	small *semaphore.Weighted // bytes of smallMemory that are free
+	cache      string
+	log        *slog.Logger
+	freeMemory *semaphore.Weighted // bytes of maxMemory that are free
+	small      *semaphore.Weighted // bytes of smallMemory that are free
 
 	self   func() (program, error)
 	time   time.Duration // maxTime, except in tests
@@ -92,14 +92,14 @@ func NewReader(c Config) *Reader {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &Reader{
-		cache:  c.Cache,
-		log:    c.Log,
-		room:   semaphore.NewWeighted(maxMemory),
-		small:  semaphore.NewWeighted(smallMemory),
-		wait:   maxWait,
-		self:   sync.OnceValues(findSelf),
-		time:   maxTime,
-		memory: maxMemory,
+		cache:      c.Cache,
+		log:        c.Log,
+		freeMemory: semaphore.NewWeighted(maxMemory),
+		small:      semaphore.NewWeighted(smallMemory),
+		wait:       maxWait,
+		self:       sync.OnceValues(findSelf),
+		time:       maxTime,
+		memory:     maxMemory,
 	}
 	if raceDetector {
 		r.time *= 4

@@ -24,9 +24,9 @@ const (
 	// bytes, 13.4 MB in base64, and as much text again. A server holds it twice while
 	// decoding.
 	maxAnswer = 32 << 20
-	// maxComplaint is the limit of a process's standard error in the log, in bytes. The
+	// maxStderr is the limit of a process's standard error in the log, in bytes. The
 	// reason comes first; pages of Go's stacks follow.
-	maxComplaint = 1 << 10
+	maxStderr = 1 << 10
 	// grace is the time after its deadline in which a process may end by itself. It does,
 	// unless the code it runs cannot be interrupted.
 	grace = time.Second
@@ -91,7 +91,7 @@ func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, erro
 
 // reserve waits for memory to be free and holds it until release is called.
 func (r *Reader) reserve(ctx context.Context, memory int64) (release func(), err error) {
-	room := r.room
+	room := r.freeMemory
 	if memory <= smallMemory {
 		room = r.small
 	}
@@ -118,7 +118,7 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 	defer end(nil)
 	defer time.AfterFunc(q.Deadline+grace, func() { end(errTime) }).Stop()
 	out := &bounded{limit: maxAnswer, full: func() { end(errLong) }}
-	complaint := &bounded{limit: maxComplaint}
+	complaint := &bounded{limit: maxStderr}
 	cmd, err := r.begin(life, f, string(arg), out, complaint)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -132,9 +132,9 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	if err, done := await(life, exited); done {
-		err = verdict(life, cmd.ProcessState, err, complaint.kept.String())
-		r.report(ctx, q, time.Since(started), cmd.ProcessState, err, complaint.kept.String())
-		return out.kept.Bytes(), release, err
+		err = verdict(life, cmd.ProcessState, err, complaint.buf.String())
+		r.report(ctx, q, time.Since(started), cmd.ProcessState, err, complaint.buf.String())
+		return out.buf.Bytes(), release, err
 	}
 	r.log.Debug("a document's process does not end", "kind", q.Kind, "pid", cmd.Process.Pid)
 	go func() {
@@ -236,17 +236,17 @@ func (r *Reader) report(ctx context.Context, q request, took time.Duration, p *o
 // an error; without full, the excess is dropped. The buffer is not embedded, because its
 // ReadFrom would bypass the limit.
 type bounded struct {
-	kept  bytes.Buffer
+	buf   bytes.Buffer
 	limit int
 	full  func()
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - b.kept.Len()
+	room := b.limit - b.buf.Len()
 	if len(p) <= room {
-		return b.kept.Write(p)
+		return b.buf.Write(p)
 	}
-	b.kept.Write(p[:room])
+	b.buf.Write(p[:room])
 	if b.full != nil {
 		b.full()
 		return room, errLong

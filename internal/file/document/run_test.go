@@ -34,7 +34,7 @@ func testReader(t *testing.T, memory int64, deadline time.Duration) (*Reader, fu
 	var log bytes.Buffer
 	h := slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug})
 	r := NewReader(Config{Log: slog.New(h)})
-	r.memory, r.time, r.room = memory, deadline, semaphore.NewWeighted(memory)
+	r.memory, r.time, r.freeMemory = memory, deadline, semaphore.NewWeighted(memory)
 	return r, func() string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -233,7 +233,7 @@ func TestCancelWhileRunning(t *testing.T) {
 	if err := <-result; err != why {
 		t.Errorf("got %v, want the cause", err)
 	}
-	if !r.room.TryAcquire(maxMemory) {
+	if !r.freeMemory.TryAcquire(maxMemory) {
 		t.Error("the memory of a cancelled process is not free")
 	}
 }
@@ -243,7 +243,7 @@ func TestCancelWhileRunning(t *testing.T) {
 func TestRoom(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
 	r.wait = 50 * time.Millisecond
-	if !r.room.TryAcquire(maxMemory) {
+	if !r.freeMemory.TryAcquire(maxMemory) {
 		t.Fatal("no room")
 	}
 	f := tempFile(t, nil)
@@ -263,7 +263,7 @@ func TestRoom(t *testing.T) {
 
 func TestCancelWhileWaiting(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
-	if !r.room.TryAcquire(1) {
+	if !r.freeMemory.TryAcquire(1) {
 		t.Fatal("no room")
 	}
 	why := errors.New("no longer wanted")

@@ -35,7 +35,7 @@ func TestHangsAsItStarts(t *testing.T) {
 		end()
 		<-got
 	}
-	if !r.room.TryAcquire(maxMemory) {
+	if !r.freeMemory.TryAcquire(maxMemory) {
 		t.Error("its memory is not given back")
 	}
 }

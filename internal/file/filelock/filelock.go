@@ -19,10 +19,10 @@ const (
 	// folder does not grow, and few concurrent calls share a bucket.
 	buckets = 256
 
-	// patience is the timeout for a lock that another process holds. It is much
+	// timeout is the timeout for a lock that another process holds. It is much
 	// longer than any write. It is short enough that a call still gets its
 	// answer if the lock is held by a stopped process.
-	patience = 30 * time.Second
+	timeout = 30 * time.Second
 
 	// firstPause and lastPause are the first and the longest pause between
 	// attempts to lock. firstPause is the time of a write without its fsync.
@@ -50,9 +50,9 @@ type Locks struct {
 type queue struct {
 	turn chan struct{} // full while a waiter holds the bucket or tries to lock it
 
-	// gaveUp is the time at which a waiter last got ErrHeld. Only the waiter
+	// lastTimeout is the time at which a waiter last got ErrHeld. Only the waiter
 	// with the turn may access it.
-	gaveUp time.Time
+	lastTimeout time.Time
 }
 
 // New returns the locks in the folder dir. The folder is created, for this user
@@ -66,7 +66,7 @@ func New(dir string) *Locks {
 	return l
 }
 
-// Take locks name, the canonical path of a file, until release is called. It
+// Lock locks name, the canonical path of a file, until release is called. It
 // waits until ctx ends, or returns ErrHeld if another process holds the lock
 // for too long. Waiters of one Locks get the lock in order of arrival; between
 // processes there is no order. A process that has ended, for any reason, holds
@@ -74,7 +74,7 @@ func New(dir string) *Locks {
 //
 // Two names may share a lock, so the holder of one must not take another.
 // Calling release again has no effect.
-func (l *Locks) Take(ctx context.Context, name string) (release func(), err error) {
+func (l *Locks) Lock(ctx context.Context, name string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waiting(name, err)
 	}
@@ -89,7 +89,7 @@ func (l *Locks) Take(ctx context.Context, name string) (release func(), err erro
 	file, err := l.lock(ctx, filepath.Join(l.dir, fmt.Sprintf("%02x.lock", n)), q.deadline(came))
 	if err != nil {
 		if err == ErrHeld {
-			q.gaveUp = time.Now()
+			q.lastTimeout = time.Now()
 		}
 		<-q.turn
 		return nil, waiting(name, err)
@@ -108,10 +108,10 @@ func (l *Locks) Take(ctx context.Context, name string) (release func(), err erro
 // work meanwhile. It counts if they only waited too. So all waiters for a
 // stopped process give up in time.
 func (q *queue) deadline(came time.Time) time.Time {
-	if came.Before(q.gaveUp) {
-		return came.Add(patience)
+	if came.Before(q.lastTimeout) {
+		return came.Add(timeout)
 	}
-	return time.Now().Add(patience)
+	return time.Now().Add(timeout)
 }
 
 func waiting(name string, err error) error {

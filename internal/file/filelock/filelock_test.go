@@ -37,7 +37,7 @@ func take(t *testing.T, l *Locks, name string) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failing test waits this long
 	defer cancel()
-	release, err := l.Take(ctx, name)
+	release, err := l.Lock(ctx, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestCancelled(t *testing.T) {
 	release := take(t, held, name)
 	for who, l := range map[string]*Locks{"the same": held, "another process": other} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		_, err := l.Take(ctx, name)
+		_, err := l.Lock(ctx, name)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", who, err)
@@ -114,7 +114,7 @@ func TestCancelled(t *testing.T) {
 	again()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := held.Take(ctx, name); !errors.Is(err, context.Canceled) {
+	if _, err := held.Lock(ctx, name); !errors.Is(err, context.Canceled) {
 		t.Errorf("free, but cancelled before: %v", err)
 	}
 }
@@ -144,21 +144,21 @@ func TestHeld(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * time.Second)
 				start := time.Now()
-				_, err := l.Take(t.Context(), name)
+				_, err := l.Lock(t.Context(), name)
 				waited := time.Since(start)
-				if !errors.Is(err, ErrHeld) || waited < patience-10*time.Second || waited > patience+lastPause {
+				if !errors.Is(err, ErrHeld) || waited < timeout-10*time.Second || waited > timeout+lastPause {
 					t.Errorf("after %v: %v", waited, err)
 				}
 			})
 		}
 		wg.Wait()
 		start := time.Now()
-		if _, err := l.Take(t.Context(), name); !errors.Is(err, ErrHeld) || time.Since(start) < patience {
+		if _, err := l.Lock(t.Context(), name); !errors.Is(err, ErrHeld) || time.Since(start) < timeout {
 			t.Errorf("later, after %v: %v", time.Since(start), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.Take(ctx, name); errors.Is(err, ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := l.Lock(ctx, name); errors.Is(err, ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the caller's own limit: %v", err)
 		}
 		release()
@@ -175,12 +175,12 @@ func TestLongQueue(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				release, err := l.Take(t.Context(), name)
+				release, err := l.Lock(t.Context(), name)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				time.Sleep(patience / 3)
+				time.Sleep(timeout / 3)
 				release()
 			})
 		}
@@ -199,16 +199,16 @@ func TestHeldAfterQueue(t *testing.T) {
 		release := take(t, other, name)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			release, err := l.Take(t.Context(), name)
+			release, err := l.Lock(t.Context(), name)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			release()
 		})
-		time.Sleep(2 * patience)
+		time.Sleep(2 * timeout)
 		<-q.turn
-		time.Sleep(patience / 2)
+		time.Sleep(timeout / 2)
 		release()
 		wg.Wait()
 	})
@@ -250,7 +250,7 @@ func TestFolderRefused(t *testing.T) {
 	}
 	l := New(file)
 	for range 2 { // the queue is released after the error
-		if _, err := l.Take(t.Context(), name); err == nil || !strings.Contains(err.Error(), "is not a folder") {
+		if _, err := l.Lock(t.Context(), name); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestFolderRefused(t *testing.T) {
 func BenchmarkTake(b *testing.B) {
 	l := New(b.TempDir())
 	for b.Loop() {
-		release, err := l.Take(b.Context(), name)
+		release, err := l.Lock(b.Context(), name)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,7 +15,7 @@ const openFlags = 0
 // file and ends when it is closed.
 func TryLock(file *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(file.Fd()),
-		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, farAway())
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, lockRange())
 	if err == windows.ERROR_LOCK_VIOLATION || err == windows.ERROR_IO_PENDING {
 		return false, nil
 	}
@@ -23,11 +23,11 @@ func TryLock(file *os.File) (bool, error) {
 }
 
 func unlock(file *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, farAway())
+	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, lockRange())
 }
 
-// farAway returns the position of the byte to lock. On Windows a lock prevents
+// lockRange returns the position of the byte to lock. On Windows a lock prevents
 // others from reading the locked range, so it covers a byte that no file has.
-func farAway() *windows.Overlapped {
+func lockRange() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 0xfffffffe, OffsetHigh: 0x7fffffff}
 }

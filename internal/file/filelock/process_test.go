@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	case "count":
 		fail(count(dir))
 	case "hold":
-		release, err := New(dir).Take(context.Background(), name)
+		release, err := New(dir).Lock(context.Background(), name)
 		fail(err)
 		defer release() // not reached: the process is killed
 		idle()
@@ -59,7 +59,7 @@ func fail(err error) {
 func count(dir string) error {
 	l := New(dir)
 	for range increments {
-		release, err := l.Take(context.Background(), name)
+		release, err := l.Lock(context.Background(), name)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func TestHolderKilled(t *testing.T) {
 	l := New(dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := l.Take(ctx, name); err == nil {
+	if _, err := l.Lock(ctx, name); err == nil {
 		t.Fatal("took what another process holds")
 	}
 	end()
@@ -167,7 +167,7 @@ func TestHolderStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := New(dir).Take(t.Context(), name); !errors.Is(err, ErrHeld) {
+		if _, err := New(dir).Lock(t.Context(), name); !errors.Is(err, ErrHeld) {
 			t.Error(err)
 		}
 	})
@@ -204,7 +204,7 @@ func TestPrivate(t *testing.T) {
 	if err := os.Symlink(other, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Take(t.Context(), name); err == nil {
+	if _, err := l.Lock(t.Context(), name); err == nil {
 		t.Error("a link was taken for a lock file")
 	}
 	if _, err := os.Lstat(other); err == nil {

@@ -14,13 +14,13 @@ import (
 type waiter struct {
 	dir, path string
 	file      *os.File  // nil while it is not open
-	looked    time.Time // when path was last known to lead to file
+	checked   time.Time // when path was last known to lead to file
 }
 
 // try locks the file, and reports whether it is locked and still the one at
 // path.
 func (w *waiter) try() (bool, error) {
-	if w.file != nil && time.Since(w.looked) > lookEvery && !w.current() {
+	if w.file != nil && time.Since(w.checked) > lookEvery && !w.current() {
 		w.drop()
 	}
 	if w.file == nil {
@@ -49,13 +49,13 @@ func (w *waiter) open() error {
 	if err != nil {
 		return err
 	}
-	w.file, w.looked = file, time.Now()
+	w.file, w.checked = file, time.Now()
 	return nil
 }
 
 // current reports whether path still leads to file.
 func (w *waiter) current() bool {
-	w.looked = time.Now()
+	w.checked = time.Now()
 	there, err := os.Stat(w.path)
 	if err != nil {
 		return false

@@ -21,7 +21,7 @@ const maxDepth = 10_000
 // mistake is the reason why a file is not JSON.
 type mistake struct {
 	at   int // offset in bytes
-	what string
+	text string
 }
 
 // readJSON returns the only value of a file.
@@ -35,7 +35,7 @@ func readJSON(data []byte) (value, error) {
 	m := s.value(0)
 	to := s.pos
 	if s.space(); m == nil && s.pos < len(data) {
-		m = s.wrong("there is something behind the end of the notebook")
+		m = s.mistakeAt("there is something behind the end of the notebook")
 	}
 	if m != nil {
 		return value{}, m.fault(data)
@@ -47,7 +47,7 @@ func readJSON(data []byte) (value, error) {
 // in characters.
 func (m *mistake) fault(data []byte) error {
 	begin := bytes.LastIndexByte(data[:m.at], '\n') + 1
-	what, line := m.what, data[begin:]
+	what, line := m.text, data[begin:]
 	for _, mark := range []string{"<<<<<<< ", "=======\n", "=======\r\n", ">>>>>>> "} {
 		if bytes.HasPrefix(line, []byte(mark)) {
 			what = "the line is a mark of a merge conflict"
@@ -68,8 +68,8 @@ type scanner struct {
 	pos  int
 }
 
-// wrong returns a mistake at the next byte, or at the end of the file if there is none.
-func (s *scanner) wrong(what string) *mistake {
+// mistakeAt returns a mistake at the next byte, or at the end of the file if there is none.
+func (s *scanner) mistakeAt(what string) *mistake {
 	if s.pos >= len(s.data) {
 		what = "the file ends in the middle of the notebook"
 	}
@@ -100,7 +100,7 @@ func (s *scanner) value(depth int) *mistake {
 	switch c := s.peek(); {
 	case c == '{' || c == '[':
 		if depth == maxDepth {
-			return s.wrong(fmt.Sprintf("values are nested more than %d deep", maxDepth))
+			return s.mistakeAt(fmt.Sprintf("values are nested more than %d deep", maxDepth))
 		}
 		if c == '{' {
 			return s.object(depth + 1)
@@ -125,7 +125,7 @@ func (s *scanner) word() *mistake {
 			s.pos = len(s.data)
 		}
 	}
-	return s.wrong("there is no value where one is missing")
+	return s.mistakeAt("there is no value where one is missing")
 }
 
 func (s *scanner) object(depth int) *mistake {
@@ -136,13 +136,13 @@ func (s *scanner) object(depth int) *mistake {
 	}
 	for {
 		if s.peek() != '"' {
-			return s.wrong("a key in double quotes is missing")
+			return s.mistakeAt("a key in double quotes is missing")
 		}
 		if m := s.str(); m != nil {
 			return m
 		}
 		if s.space(); s.peek() != ':' {
-			return s.wrong("the colon behind a key is missing")
+			return s.mistakeAt("the colon behind a key is missing")
 		}
 		s.pos++
 		s.space()
@@ -186,7 +186,7 @@ func (s *scanner) next(end byte, of string) (done bool, m *mistake) {
 		}
 		return false, nil
 	}
-	return false, s.wrong(fmt.Sprintf("a comma or the closing %c of %s is missing", end, of))
+	return false, s.mistakeAt(fmt.Sprintf("a comma or the closing %c of %s is missing", end, of))
 }
 
 func (s *scanner) str() *mistake {
@@ -203,7 +203,7 @@ func (s *scanner) str() *mistake {
 		case c == '\n' || c == '\r':
 			return &mistake{from, "a string is not closed on its line"}
 		case c < ' ':
-			return s.wrong("a string holds a control character that is not escaped")
+			return s.mistakeAt("a string holds a control character that is not escaped")
 		}
 	}
 	return &mistake{from, "a string is not closed"}
@@ -230,7 +230,7 @@ func (s *scanner) escape() *mistake {
 // since returns a mistake at from, before the next byte, or at the end of the file if there is
 // none.
 func (s *scanner) since(from int, what string) *mistake {
-	m := s.wrong(what)
+	m := s.mistakeAt(what)
 	if s.pos < len(s.data) {
 		m.at = from
 	}

@@ -81,7 +81,7 @@ func (n *Notebook) View(r Request) (*View, error) {
 	if r.Count > 0 && r.Count < end-r.First+1 {
 		end = r.First + r.Count - 1
 	}
-	g := gallery{limit: r.PictureBytes}
+	g := pictureState{limit: r.PictureBytes}
 	used := 0
 	for number := r.First; number <= end; number++ {
 		c := n.Cells[number-1]
@@ -121,7 +121,7 @@ func (c Cell) words(alone bool) int {
 	return n
 }
 
-func (c Cell) shown(number int, alone bool, g *gallery) Shown {
+func (c Cell) shown(number int, alone bool, g *pictureState) Shown {
 	s := Shown{Number: number, ID: c.ID, Type: c.Type, Source: cut(c.Source, longestAlone, tooLong), Count: c.Count}
 	limit, where := longestOutput, fmt.Sprintf("read this cell alone to see them: offset %d, limit 1", number)
 	if alone {
@@ -140,8 +140,8 @@ func (c Cell) shown(number int, alone bool, g *gallery) Shown {
 // tooLong describes where to find the rest of a text that no answer shows.
 const tooLong = "other tools can take them out of the file"
 
-// gallery holds the state of the pictures of one answer.
-type gallery struct {
+// pictureState holds the state of the pictures of one answer.
+type pictureState struct {
 	limit int // in bytes; 0 means none
 	tried int
 	used  int
@@ -150,9 +150,9 @@ type gallery struct {
 
 // show returns a picture that fits the answer, or a text that explains why it is missing. After one
 // picture is left out all others are too, so that a model knows which ones it has.
-func (g *gallery) show(o Output, number int, alone bool) ShownOutput {
+func (g *pictureState) show(o Output, number int, alone bool) ShownOutput {
 	if g.full || g.tried == mostPictures {
-		return ShownOutput{Text: leftOut(number, alone)}
+		return ShownOutput{Text: omittedNote(number, alone)}
 	}
 	g.tried++
 	p, err := picture.Fit(o.Picture)
@@ -166,13 +166,13 @@ func (g *gallery) show(o Output, number int, alone bool) ShownOutput {
 	}
 	if g.limit > 0 && g.used > 0 && g.used+len(p.Data) > g.limit {
 		g.full = true
-		return ShownOutput{Text: leftOut(number, alone)}
+		return ShownOutput{Text: omittedNote(number, alone)}
 	}
 	g.used += len(p.Data)
 	return ShownOutput{Picture: p}
 }
 
-func leftOut(number int, alone bool) string {
+func omittedNote(number int, alone bool) string {
 	if alone {
 		return "[a picture is left out: the cell has more than one answer holds]"
 	}

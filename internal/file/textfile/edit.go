@@ -77,7 +77,7 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 		done = done || changes[i] != change{span: span{changes[i].from, changes[i].from}}
 	}
 	if !done {
-		return nil, nil, sameButEndings()
+		return nil, nil, sameExceptEndings()
 	}
 	return &Text{t.splice(d, changes), t.enc}, e.places(d, spans, changes), nil
 }
@@ -106,7 +106,7 @@ func same() error {
 	}
 }
 
-func sameButEndings() error {
+func sameExceptEndings() error {
 	return &fault.Fault{
 		Fact: "stays as it is: old_string and new_string differ only in line endings, and an edit keeps those of the file",
 		Next: "To change line endings, write the file whole, or use a program such as dos2unix.",

@@ -183,7 +183,7 @@ func TestMissFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = text.Apply(Edit{Old: "if X > 0 {\n", New: "a"})
-	var m *Miss
+	var m *NoMatch
 	if !errors.As(err, &m) || m.First != 4 || m.Last != 4 || m.Excerpt != "4\t→if x > 0 {" {
 		t.Errorf("%#v", err)
 	}

@@ -21,9 +21,9 @@ const (
 	leadIn = 2
 )
 
-// miss makes a Miss about a place and adds the excerpt to next. If next is copyAs, the excerpt
+// noMatch makes a Miss about a place and adds the excerpt to next. If next is copyAs, the excerpt
 // continues its sentence.
-func (m misser) miss(p span, fact, next string) *Miss {
+func (m similarFinder) noMatch(p span, fact, next string) *NoMatch {
 	lines := m.lines(p)
 	excerpt, legend := m.excerpt(p, lines)
 	switch {
@@ -32,7 +32,7 @@ func (m misser) miss(p span, fact, next string) *Miss {
 	default:
 		next += legend + ":\n" + excerpt
 	}
-	return &Miss{
+	return &NoMatch{
 		Fault: fault.Fault{Fact: fact, Next: next},
 		First: lines.First, Last: lines.Last, Excerpt: excerpt,
 	}
@@ -40,7 +40,7 @@ func (m misser) miss(p span, fact, next string) *Miss {
 
 // excerpt returns the lines of a place, or those around the first difference if there are too many.
 // The legend explains the signs used.
-func (m misser) excerpt(p span, lines Lines) (text, legend string) {
+func (m similarFinder) excerpt(p span, lines Lines) (text, legend string) {
 	first := lines.First
 	if lines.Last-first >= excerptLines {
 		first = max(first, min(m.firstDifferent(p)-leadIn, lines.Last-excerptLines+1))

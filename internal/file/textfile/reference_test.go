@@ -303,7 +303,7 @@ func resultOf(err error) string {
 	switch err.(type) {
 	case nil:
 		return ""
-	case *Miss:
+	case *NoMatch:
 		return "miss"
 	case *Ambiguous:
 		return "ambiguous"

@@ -81,10 +81,10 @@ func (t *Text) Bytes() []byte { return t.data }
 func (t *Text) Encoding() Encoding { return t.enc }
 
 // String returns the text as shown to a model.
-func (t *Text) String() string { return string(seen(t.decoded())) }
+func (t *Text) String() string { return string(normalizeEndings(t.decoded())) }
 
-// seen returns decoded text with "\n" for "\r\n".
-func seen(d []byte) []byte {
+// normalizeEndings returns decoded text with "\n" for "\r\n".
+func normalizeEndings(d []byte) []byte {
 	if !bytes.Contains(d, []byte("\r\n")) {
 		return d
 	}

@@ -12,11 +12,11 @@ const (
 	userAttribute = "user."
 )
 
-// keepAttributes copies the user's extended attributes from old to file, as far as it
+// copyAttributes copies the user's extended attributes from old to file, as far as it
 // can, and the access control list. It reports whether file has the same list as old,
 // which may be none. Without the list, the group bits would have another meaning.
 // Labels and capabilities (security.*) are left to the system.
-func keepAttributes(file, old *os.File) (sameList bool) {
+func copyAttributes(file, old *os.File) (sameList bool) {
 	err := onFd(file, func(to int) error {
 		return onFd(old, func(from int) error {
 			for _, name := range attributeNames(from) {

@@ -4,5 +4,5 @@ package workspace
 
 import "os"
 
-// keepAttributes copies no attributes: their kinds and system calls differ by system.
-func keepAttributes(_, _ *os.File) (sameList bool) { return true }
+// copyAttributes copies no attributes: their kinds and system calls differ by system.
+func copyAttributes(_, _ *os.File) (sameList bool) { return true }

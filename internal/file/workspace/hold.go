@@ -51,7 +51,7 @@ func (p *place) lockOld(ctx context.Context, literal string, patience time.Time)
 		waited, err = old.lock(ctx, patience)
 	}
 	if err == nil {
-		err = p.still(old)
+		err = p.checkUnchanged(old)
 	}
 	if err != nil {
 		old.File.Close()

@@ -24,7 +24,7 @@ func (p *place) renameOver(from string, old *Old) error {
 	old.File.Close()
 	limit := time.Now().Add(busyWait)
 	for wait := time.Millisecond; ; wait *= 2 {
-		if moved := p.still(old); moved != nil {
+		if moved := p.checkUnchanged(old); moved != nil {
 			return moved
 		}
 		if err = p.dir.Rename(from, p.name); !isBusy(err) || time.Now().After(limit) {

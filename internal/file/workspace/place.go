@@ -84,9 +84,9 @@ func (p *place) old(literal string) (*Old, error) {
 	return old, nil
 }
 
-// still returns errMoved unless the name leads to the same file in the same state, or
+// checkUnchanged returns errMoved unless the name leads to the same file in the same state, or
 // to no file if old is nil.
-func (p *place) still(old *Old) error {
+func (p *place) checkUnchanged(old *Old) error {
 	now, err := p.dir.Lstat(p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -133,7 +133,7 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 		return w, err
 	}
 	f.swept.sweep(p)
-	if err := p.put(ctx, content, old, &w); err != nil {
+	if err := p.replace(ctx, content, old, &w); err != nil {
 		p.unmake()
 		return w, err
 	}
@@ -148,22 +148,22 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 	return w, nil
 }
 
-// put makes content the file at p, if that is still old, and completes w.
-func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) error {
+// replace makes content the file at p, if that is still old, and completes w.
+func (p *place) replace(ctx context.Context, content []byte, old *Old, w *Written) error {
 	t, err := newTemp(p.dir, p.name, old != nil)
 	if err != nil {
 		return err
 	}
 	defer t.close()
 	if old != nil {
-		if w.NewOwner, w.NewGroup, err = keep(t, old); err != nil {
+		if w.NewOwner, w.NewGroup, err = copyMetadata(t, old); err != nil {
 			return err
 		}
 	}
 	if err := t.fill(content); err != nil {
 		return err
 	}
-	if err := p.still(old); err != nil {
+	if err := p.checkUnchanged(old); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -171,7 +171,7 @@ func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) e
 	}
 	if err := t.rename(p, old); err != nil {
 		// For example, a folder has just taken the name: that is checked again.
-		return errors.Join(p.still(old), err)
+		return errors.Join(p.checkUnchanged(old), err)
 	}
 	// The rename changed one of the times, so they are read only now. The file is
 	// written, so it is no error if that fails.

@@ -35,11 +35,11 @@ const (
 
 // file is a sink that writes to the log file and rotates it.
 type file struct {
-	path    string
-	max     int64 // size limit in bytes
-	keep    int   // number of rotated files to retain
-	durable bool  // sync a file before leaving it for a new one
-	log     *slog.Logger
+	path     string
+	max      int64 // size limit in bytes
+	maxFiles int   // number of rotated files to retain
+	durable  bool  // sync a file before leaving it for a new one
+	log      *slog.Logger
 
 	f       *os.File // nil until opened, and after an error of open
 	info    fs.FileInfo
@@ -60,7 +60,7 @@ func (d *file) open() error {
 	}
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openFlags, private)
 	if err != nil {
-		return bare(err)
+		return withoutPath(err)
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -80,8 +80,8 @@ func (d *file) open() error {
 	return nil
 }
 
-// bare returns the error without the path, which the caller adds.
-func bare(err error) error {
+// withoutPath returns the error without the path, which the caller adds.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -95,7 +95,7 @@ func check(info fs.FileInfo) error {
 		return errors.New("it is a link; name the file itself")
 	case !info.Mode().IsRegular():
 		return errors.New("it is not an ordinary file; name another")
-	case !state.Ours(info):
+	case !state.OwnedByUser(info):
 		return errors.New("it belongs to another user; name another file")
 	case othersWrite(info):
 		return fmt.Errorf("others can write to it (mode %v); run chmod 600 on it", info.Mode().Perm())
@@ -113,7 +113,7 @@ func checkFolder(dir string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
-	case anybodys(info):
+	case isWorldWritable(info):
 		return fmt.Errorf("everybody can replace files in %s; use another folder", dir)
 	}
 	return nil
@@ -177,15 +177,15 @@ func (d *file) append(lines []byte) error {
 		d.dirty, d.torn = true, lines[n-1] != '\n'
 	}
 	if d.torn {
-		d.untear(int64(n - 1 - bytes.LastIndexByte(lines[:n], '\n')))
+		d.truncateTorn(int64(n - 1 - bytes.LastIndexByte(lines[:n], '\n')))
 	}
-	return bare(err)
+	return withoutPath(err)
 }
 
-// untear truncates an incomplete line at the end, unless another server has
+// truncateTorn truncates an incomplete line at the end, unless another server has
 // written after it. A write between the check and the truncation would be lost.
 // It needs room on the disk that becomes free at just that moment.
-func (d *file) untear(length int64) {
+func (d *file) truncateTorn(length int64) {
 	end, err := d.f.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return
@@ -206,7 +206,7 @@ func (d *file) current() (int64, error) {
 		if !d.rotated() {
 			d.log.Warn("the audit log was moved or removed, a new one is begun", "path", d.path)
 		}
-		d.leave()
+		d.closeFile()
 	}
 	if err := d.open(); err != nil {
 		return 0, err
@@ -216,7 +216,7 @@ func (d *file) current() (int64, error) {
 
 // rotated reports whether the open file is one of the rotated files.
 func (d *file) rotated() bool {
-	for i := 1; i <= d.keep; i++ {
+	for i := 1; i <= d.maxFiles; i++ {
 		if info, err := os.Lstat(d.old(i)); err == nil && os.SameFile(info, d.info) {
 			return true
 		}
@@ -224,8 +224,8 @@ func (d *file) rotated() bool {
 	return false
 }
 
-// leave closes the open file.
-func (d *file) leave() {
+// closeFile closes the open file.
+func (d *file) closeFile() {
 	if d.durable {
 		_ = d.sync()
 	}
@@ -251,8 +251,8 @@ func (d *file) rotate(size int64) error {
 	if info, err := os.Lstat(d.path); err != nil || !os.SameFile(info, d.info) || info.Size() < size {
 		return nil
 	}
-	d.leave() // on some systems, an open file cannot be renamed
-	for i := d.keep - 1; i >= 1; i-- {
+	d.closeFile() // on some systems, an open file cannot be renamed
+	for i := d.maxFiles - 1; i >= 1; i-- {
 		if err := os.Rename(d.old(i), d.old(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -14,8 +14,8 @@ const openFlags = 0
 // access control list limits access.
 func othersWrite(fs.FileInfo) bool { return false }
 
-func anybodys(fs.FileInfo) bool { return false }
+func isWorldWritable(fs.FileInfo) bool { return false }
 
 func syncFolder(string) {}
 
-func hasRoom(*os.File, uint64) error { return nil }
+func checkSpace(*os.File, uint64) error { return nil }

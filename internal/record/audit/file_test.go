@@ -75,7 +75,7 @@ func files(t *testing.T, path string) []string {
 
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, Config{Path: path, MaxSize: 1000, Keep: 2})
+	l := open(t, Config{Path: path, MaxSize: 1000, MaxFiles: 2})
 	for i := range 100 {
 		write(t, l, fmt.Sprint(i))
 	}
@@ -110,7 +110,7 @@ func TestWriters(t *testing.T) {
 	var wg sync.WaitGroup
 	var all []*Log
 	for range logs {
-		l, err := Open(Config{Path: path, MaxSize: 8 << 10, Keep: 1000, Sync: Never, Timeout: patience})
+		l, err := Open(Config{Path: path, MaxSize: 8 << 10, MaxFiles: 1000, Sync: Never, Timeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestRotatedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var both []*file
 	for range 2 {
-		d := &file{path: path, max: 10, keep: 3, log: slog.New(slog.DiscardHandler)}
+		d := &file{path: path, max: 10, maxFiles: 3, log: slog.New(slog.DiscardHandler)}
 		if err := d.open(); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestNotRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	l := open(t, Config{Path: path, MaxSize: 300, Keep: 1, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	l := open(t, Config{Path: path, MaxSize: 300, MaxFiles: 1, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	for i := range 20 {
 		write(t, l, fmt.Sprint(i))
 	}
@@ -273,7 +273,7 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{Config{}, "opening the audit log: it has no path"},
 		{Config{Path: "a", Sync: "often"}, `opening the audit log: the sync policy is "often"; use always, interval or never`},
-		{Config{Path: "a", Keep: -1}, "opening the audit log: a size, a number of files or a time is negative; use 0 for the default"},
+		{Config{Path: "a", MaxFiles: -1}, "opening the audit log: a size, a number of files or a time is negative; use 0 for the default"},
 		{Config{Path: dir}, "opening the audit log DIR: it is not an ordinary file; name another"},
 		{Config{Path: dir + "/no/a"}, "opening the audit log DIR/no/a: there is no folder DIR/no; make it first"},
 	} {

@@ -14,9 +14,9 @@ const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 func othersWrite(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
 
-// anybodys reports whether every user can replace other users' files in a
+// isWorldWritable reports whether every user can replace other users' files in a
 // folder.
-func anybodys(dir fs.FileInfo) bool {
+func isWorldWritable(dir fs.FileInfo) bool {
 	return dir.Mode().Perm()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0
 }
 
@@ -29,8 +29,8 @@ func syncFolder(dir string) {
 	}
 }
 
-// hasRoom returns an error if fewer bytes are free on the disk of a file.
-func hasRoom(f *os.File, bytes uint64) error {
+// checkSpace returns an error if fewer bytes are free on the disk of a file.
+func checkSpace(f *os.File, bytes uint64) error {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
 		return nil // unknown on this file system

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 const many = 500
 
 func writeMany(path string) error {
-	l, err := Open(Config{Path: path, MaxSize: 8 << 10, Keep: 1000, Sync: Never, Timeout: patience})
+	l, err := Open(Config{Path: path, MaxSize: 8 << 10, MaxFiles: 1000, Sync: Never, Timeout: patience})
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func TestDiskFull(t *testing.T) {
 func TestUntear(t *testing.T) {
 	for _, behind := range []string{"", "{\"call\":\"another\"}\n"} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		d := &file{path: path, max: 1 << 20, keep: 1, log: slog.New(slog.DiscardHandler)}
+		d := &file{path: path, max: 1 << 20, maxFiles: 1, log: slog.New(slog.DiscardHandler)}
 		if err := d.append([]byte("{}\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestUntear(t *testing.T) {
 			}
 			_ = other.Close()
 		}
-		d.untear(4)
+		d.truncateTorn(4)
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != want || d.torn != (behind != "") {
 			t.Errorf("%v, torn %v: %q, want %q", err, d.torn, got, want)
@@ -243,7 +243,7 @@ func TestOwner(t *testing.T) {
 // rotated files.
 func TestPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	l := open(t, Config{Path: path, MaxSize: 300, Keep: 3})
+	l := open(t, Config{Path: path, MaxSize: 300, MaxFiles: 3})
 	for range 20 {
 		write(t, l, "x")
 	}
@@ -328,7 +328,7 @@ func TestReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := hasRoom(f, 1<<63); !errors.Is(err, unix.ENOSPC) {
+	if err := checkSpace(f, 1<<63); !errors.Is(err, unix.ENOSPC) {
 		t.Error(err)
 	}
 	if err := os.Remove(l.path); err != nil {

@@ -16,14 +16,14 @@ import (
 
 // Defaults of a Config.
 const (
-	DefaultMaxSize = 100 << 20
-	DefaultKeep    = 5
-	DefaultTimeout = 2 * time.Second
+	DefaultMaxSize  = 100 << 20
+	DefaultMaxFiles = 5
+	DefaultTimeout  = 2 * time.Second
 )
 
-// complainEvery is the shortest time between two warnings in the server's log.
+// warnInterval is the shortest time between two warnings in the server's log.
 // More warnings could fill up a full disk further.
-const complainEvery = time.Minute
+const warnInterval = time.Minute
 
 // Sync is a policy for syncing lines to the disk, so that they survive a power
 // loss. A killed server loses no written lines under any policy.
@@ -40,7 +40,7 @@ const (
 type Config struct {
 	Path     string        // path of the file, which is created for this user only
 	MaxSize  int64         // size in bytes at which the file is rotated; 0 means DefaultMaxSize
-	Keep     int           // number of rotated files to retain, Path.1 being the newest; 0 means DefaultKeep
+	MaxFiles int           // number of rotated files to retain, Path.1 being the newest; 0 means DefaultMaxFiles
 	Sync     Sync          // "" means Interval
 	Timeout  time.Duration // timeout of Write and Close; 0 means DefaultTimeout
 	Required bool          // the result of Log.Required
@@ -58,11 +58,11 @@ type Log struct {
 	w        *writer
 	close    func() error
 
-	mu         sync.Mutex
-	timeout    time.Duration
-	lost       uint64
-	told       uint64    // number of lost calls that were reported
-	complained time.Time // time of the last report; zero if none
+	mu          sync.Mutex
+	timeout     time.Duration
+	lost        uint64
+	reported    uint64    // number of lost calls that were reported
+	lastWarning time.Time // time of the last report; zero if none
 }
 
 // Open opens or creates the log. It refuses links, files that are not regular,
@@ -71,14 +71,14 @@ func Open(c Config) (*Log, error) {
 	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
 	}
-	f := &file{path: c.Path, max: c.MaxSize, keep: c.Keep, durable: c.Sync != Never, log: c.Log}
+	f := &file{path: c.Path, max: c.MaxSize, maxFiles: c.MaxFiles, durable: c.Sync != Never, log: c.Log}
 	l := &Log{path: c.Path, required: c.Required, log: c.Log, now: c.Now}
 	_, err := bounded.Do(context.Background(), c.Timeout, func(context.Context) (struct{}, error) { return struct{}{}, f.open() })
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log %s: %w", c.Path, err)
 	}
 	l.timeout = c.Timeout
-	l.w = newWriter(f, c.Sync, c.Timeout, l.complain)
+	l.w = newWriter(f, c.Sync, c.Timeout, l.warn)
 	l.close = sync.OnceValue(l.w.close)
 	return l, nil
 }
@@ -99,14 +99,14 @@ func (c *Config) complete() error {
 	default:
 		return fmt.Errorf("the sync policy is %q; use always, interval or never", c.Sync)
 	}
-	if c.MaxSize < 0 || c.Keep < 0 || c.Timeout < 0 {
+	if c.MaxSize < 0 || c.MaxFiles < 0 || c.Timeout < 0 {
 		return errors.New("a size, a number of files or a time is negative; use 0 for the default")
 	}
 	if c.MaxSize == 0 {
 		c.MaxSize = DefaultMaxSize
 	}
-	if c.Keep == 0 {
-		c.Keep = DefaultKeep
+	if c.MaxFiles == 0 {
+		c.MaxFiles = DefaultMaxFiles
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -135,14 +135,14 @@ func (l *Log) Write(_ context.Context, e Entry) error {
 		l.mu.Lock()
 		l.lost++
 		l.mu.Unlock()
-		l.complain(err)
+		l.warn(err)
 	}
 	return err
 }
 
-// room is the disk space that Ready requires, in bytes: a long line, and those
+// minSpace is the disk space that Ready requires, in bytes: a long line, and those
 // of concurrent calls.
-const room = 1 << 20
+const minSpace = 1 << 20
 
 // Ready returns the reason why a line could not be written now: the file cannot
 // be opened, or the disk is full. It writes nothing, so it does not detect
@@ -157,7 +157,7 @@ func (l *Log) Ready(ctx context.Context) error {
 			return struct{}{}, err
 		}
 		defer f.Close()
-		return struct{}{}, hasRoom(f, room)
+		return struct{}{}, checkSpace(f, minSpace)
 	})
 	if err != nil {
 		return fmt.Errorf("the audit log %s: %w", l.path, err)
@@ -176,18 +176,18 @@ func (l *Log) Lost() uint64 {
 	return l.lost
 }
 
-// complain warns in the server's log of an error, and of the number of calls
+// warn warns in the server's log of an error, and of the number of calls
 // lost since the last warning.
-func (l *Log) complain(err error) {
+func (l *Log) warn(err error) {
 	l.mu.Lock()
 	now := l.now()
-	if !l.complained.IsZero() && now.Sub(l.complained) < complainEvery {
+	if !l.lastWarning.IsZero() && now.Sub(l.lastWarning) < warnInterval {
 		l.mu.Unlock()
 		return
 	}
-	l.complained = now
-	lost := l.lost - l.told
-	l.told = l.lost
+	l.lastWarning = now
+	lost := l.lost - l.reported
+	l.reported = l.lost
 	l.mu.Unlock()
 	l.log.Warn("the audit log is not complete", "path", l.path, "calls lost", lost, "error", err)
 }
@@ -197,8 +197,8 @@ func (l *Log) complain(err error) {
 func (l *Log) Close() error {
 	err := l.close()
 	l.mu.Lock()
-	lost := l.lost - l.told
-	l.told = l.lost
+	lost := l.lost - l.reported
+	l.reported = l.lost
 	l.mu.Unlock()
 	if lost > 0 {
 		l.log.Warn("the audit log is not complete", "path", l.path, "calls lost", lost)

@@ -40,7 +40,7 @@ type writer struct {
 	sink    sink
 	policy  Sync
 	timeout time.Duration
-	trouble func(error) // receives errors that no caller gets
+	onError func(error) // receives errors that no caller gets
 
 	queue   chan *job
 	closing chan struct{} // closed when no more jobs are accepted
@@ -58,14 +58,14 @@ type job struct {
 
 // States of a job. Whoever changes the state from waiting owns the job.
 const (
-	waiting int32 = iota
-	taken         // by the writer
-	left          // by the caller, who gave up
+	waiting   int32 = iota
+	claimed         // by the writer
+	abandoned       // by the caller, who gave up
 )
 
 func newWriter(s sink, policy Sync, timeout time.Duration, trouble func(error)) *writer {
 	w := &writer{
-		sink: s, policy: policy, timeout: timeout, trouble: trouble,
+		sink: s, policy: policy, timeout: timeout, onError: trouble,
 		queue: make(chan *job, mostWaiting), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -104,7 +104,7 @@ func (w *writer) write(line []byte) error {
 			return ErrClosed // it arrived after the last batch
 		}
 	case <-timer.C:
-		if !j.state.CompareAndSwap(waiting, left) {
+		if !j.state.CompareAndSwap(waiting, abandoned) {
 			select {
 			case err := <-j.done: // it ended just now
 				return err
@@ -141,7 +141,7 @@ func (w *writer) run() {
 		case <-tick:
 			tick = nil
 			if err := w.ask(w.sink.sync); err != nil {
-				w.trouble(fmt.Errorf("syncing: %w", err))
+				w.onError(fmt.Errorf("syncing: %w", err))
 			}
 		case <-w.closing:
 			w.finish(tick != nil)
@@ -173,7 +173,7 @@ func (w *writer) batch(j *job) bool {
 	var jobs []*job
 	var lines []byte
 	for more := true; more; {
-		if j.state.CompareAndSwap(waiting, taken) {
+		if j.state.CompareAndSwap(waiting, claimed) {
 			if jobs = append(jobs, j); lines == nil {
 				lines = j.line // usually there is only one line
 			} else {

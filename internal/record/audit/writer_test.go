@@ -62,7 +62,7 @@ func over(s sink, policy Sync, out *bytes.Buffer) *Log {
 		}
 		return a
 	}})), now: time.Now}
-	l.w = newWriter(s, policy, DefaultTimeout, l.complain)
+	l.w = newWriter(s, policy, DefaultTimeout, l.warn)
 	l.close = sync.OnceValue(l.w.close)
 	return l
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// room is the limit of buffered data, in bytes.
-const room = 1 << 20
+// maxBuffered is the limit of buffered data, in bytes.
+const maxBuffered = 1 << 20
 
 // Writer passes on data in order, from a goroutine of its own. It is safe for
 // concurrent use.
@@ -34,7 +34,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	// After a drop, nothing is accepted until the report is added, so that the
 	// report stands where lines are missing.
-	if w.dropped > 0 || len(w.waiting)+len(p) > room {
+	if w.dropped > 0 || len(w.waiting)+len(p) > maxBuffered {
 		w.dropped++
 		return len(p), nil
 	}
@@ -68,7 +68,7 @@ func (w *Writer) pass(idle chan struct{}) {
 // report returns a log line on the number of dropped lines.
 func report(n int) []byte {
 	var b bytes.Buffer
-	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log were dropped, since nobody was reading it", "count", n)
+	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log were dropped, because its reader was too slow", "count", n)
 	return b.Bytes()
 }
 

@@ -34,7 +34,7 @@ func TestWriter(t *testing.T) {
 		fmt.Fprint(w, "first\n")
 		synctest.Wait() // the line is being written
 		const more = 7
-		for range room/len(line) - 1 {
+		for range maxBuffered/len(line) - 1 {
 			if n, err := fmt.Fprint(w, line); n != len(line) || err != nil {
 				t.Fatal(n, err)
 			}
@@ -51,9 +51,9 @@ func TestWriter(t *testing.T) {
 		fmt.Fprint(w, "last\n")
 		w.Flush(time.Hour)
 		got := out.text.String()
-		head := "first\n" + strings.Repeat(line, room/len(line)-1)
+		head := "first\n" + strings.Repeat(line, maxBuffered/len(line)-1)
 		rest, ok := strings.CutPrefix(got, head)
-		if !ok || !strings.Contains(rest, fmt.Sprintf("level=WARN msg=\"lines of this log were dropped, since nobody was reading it\" count=%d\nlast\n", 2)) {
+		if !ok || !strings.Contains(rest, fmt.Sprintf("level=WARN msg=\"lines of this log were dropped, because its reader was too slow\" count=%d\nlast\n", 2)) {
 			t.Errorf("%d bytes, then %q", len(got), rest)
 		}
 	})

@@ -69,7 +69,7 @@ func Trusted(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a file")
-	case !Ours(info):
+	case !OwnedByUser(info):
 		return errors.New("it belongs to another user; remove it")
 	case othersWrite(info):
 		return errors.New("other users can write to it; see what is in it and make its mode 600")

@@ -4,9 +4,9 @@ package state
 
 import "io/fs"
 
-// Ours returns true: without owners in the mode bits, the folder's access
+// OwnedByUser returns true: without owners in the mode bits, the folder's access
 // control list limits access. A user's profile is private by default.
-func Ours(fs.FileInfo) bool { return true }
+func OwnedByUser(fs.FileInfo) bool { return true }
 
 // othersWrite returns false for the same reason.
 func othersWrite(fs.FileInfo) bool { return false }

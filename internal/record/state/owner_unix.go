@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Ours reports whether a file belongs to the user that the server runs as.
-func Ours(info fs.FileInfo) bool {
+// OwnedByUser reports whether a file belongs to the user that the server runs as.
+func OwnedByUser(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }

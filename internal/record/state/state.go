@@ -57,7 +57,7 @@ func EnsurePrivate(dir string) error {
 		return fmt.Errorf("looking at the state folder: %w", err)
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder; remove it", dir)
-	case !Ours(info):
+	case !OwnedByUser(info):
 		return fmt.Errorf("%s belongs to another user; remove it or set MCP_TOOLSET_STATE_DIR", dir)
 	case info.Mode().Perm()&0o077 != 0:
 		if err := os.Chmod(dir, 0o700); err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// loose is an entry that nobody holds.
-type loose struct {
+// unlockedEntry is an entry that nobody holds.
+type unlockedEntry struct {
 	path string
 	size int64
 	last time.Time // time of the last write to any of its files
@@ -29,7 +29,7 @@ func (s *Store) sweep(room int64) error {
 		most -= max(1, most/10)
 	}
 	s.used, s.entries, s.swept = s.pending, 0, s.now()
-	var free []loose
+	var free []unlockedEntry
 	for _, e := range servers {
 		if s.closing.Load() {
 			return nil // what may be removed is not known yet
@@ -38,7 +38,7 @@ func (s *Store) sweep(room int64) error {
 			free = append(free, s.survey(filepath.Join(s.root, e.Name()))...)
 		}
 	}
-	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
+	slices.SortFunc(free, func(a, b unlockedEntry) int { return a.last.Compare(b.last) })
 	for _, l := range free {
 		if s.closing.Load() {
 			break
@@ -58,7 +58,7 @@ func (s *Store) sweep(room int64) error {
 
 // survey counts the entries of a server and returns those that nobody holds. A
 // running server cleans up its own.
-func (s *Store) survey(dir string) (free []loose) {
+func (s *Store) survey(dir string) (free []unlockedEntry) {
 	if dir == s.server {
 		return s.look(dir, true)
 	}
@@ -70,7 +70,7 @@ func (s *Store) survey(dir string) (free []loose) {
 
 // look counts the entries of a folder and returns those that nobody holds.
 // Those that are not ours to remove do not count as entries.
-func (s *Store) look(dir string, ours bool) (free []loose) {
+func (s *Store) look(dir string, ours bool) (free []unlockedEntry) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		l := s.measure(filepath.Join(dir, e.Name()))
@@ -90,8 +90,8 @@ func (s *Store) look(dir string, ours bool) (free []loose) {
 
 // measure returns the total size of an entry. It stops early if the store is
 // closing.
-func (s *Store) measure(path string) loose {
-	l := loose{path: path}
+func (s *Store) measure(path string) unlockedEntry {
+	l := unlockedEntry{path: path}
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if s.closing.Load() {
 			return fs.SkipAll

@@ -96,7 +96,7 @@ func (w *Writer) Observe(r concurrency.Record) {
 	case concurrency.StageFull:
 		w.edge(r, "refused: too many calls wait", "n", r.Arrived, nil)
 	}
-	w.soon()
+	w.scheduleFlush()
 }
 
 // Names of the stages of a call. Each stage lasts until the next begins.
@@ -152,9 +152,9 @@ func (w *Writer) add(e event) {
 	w.buf = append(w.buf, data...)
 }
 
-// soon flushes a large buffer now. Otherwise it schedules a flush, because no
+// scheduleFlush flushes a large buffer now. Otherwise it schedules a flush, because no
 // other event may follow.
-func (w *Writer) soon() {
+func (w *Writer) scheduleFlush() {
 	switch {
 	case len(w.buf) >= most:
 		w.flush()

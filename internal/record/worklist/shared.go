@@ -78,7 +78,7 @@ func (s *Shared) Update(ctx context.Context, change func(*List) error) error {
 
 // locked calls f while no other server reads or changes the list.
 func (s *Shared) locked(ctx context.Context, f func() error) error {
-	release, err := s.locks.Take(ctx, s.lock)
+	release, err := s.locks.Lock(ctx, s.lock)
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {

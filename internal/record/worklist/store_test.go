@@ -236,7 +236,7 @@ func TestCannotBeStored(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	s := newShared(filepath.Join(t.TempDir(), "state"))
 	add(t, s, "a")
-	release, err := s.locks.Take(t.Context(), s.lock)
+	release, err := s.locks.Lock(t.Context(), s.lock)
 	if err != nil {
 		t.Fatal(err)
 	}

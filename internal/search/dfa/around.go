@@ -112,7 +112,7 @@ func mark(set *[256]bool, edges ...edge) {
 	}
 }
 
-// fit reports whether the bytes next to buf[i] are allowed.
-func (a *around) fit(buf []byte, i int) bool {
+// allows reports whether the bytes next to buf[i] are allowed.
+func (a *around) allows(buf []byte, i int) bool {
 	return (a.before == nil || i > 0 && a.before[buf[i-1]]) && (a.after == nil || i+1 < len(buf) && a.after[buf[i+1]])
 }

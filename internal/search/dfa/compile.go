@@ -130,7 +130,7 @@ func (c *compiler) literal(re *syntax.Regexp) frag {
 	for i, r := range re.Rune {
 		set := []rune{r, r}
 		if re.Flags&syntax.FoldCase != 0 {
-			set = orbit(r)
+			set = foldings(r)
 		}
 		f := c.class(set)
 		if i == 0 {

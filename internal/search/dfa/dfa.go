@@ -124,7 +124,7 @@ func New(re *syntax.Regexp, o Options) (*DFA, error) {
 	if !d.m.filter.usable() && d.m.firstKnown {
 		d.m.filter = byteFilter(&d.m.first)
 	}
-	d.m.filter.learn(prog)
+	d.m.filter.restrict(prog)
 	return d, nil
 }
 

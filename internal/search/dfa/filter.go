@@ -100,9 +100,9 @@ func common(texts []string) string {
 	return first[len(first)-tail:]
 }
 
-// learn restricts needles of one byte to places between bytes that a match can have
+// restrict restricts needles of one byte to places between bytes that a match can have
 // there. The savings are not part of the cost by which the filter was chosen.
-func (f *filter) learn(p *program) {
+func (f *filter) restrict(p *program) {
 	for i := range f.needles {
 		if n := &f.needles[i]; len(n.text) == 1 {
 			var set [256]bool

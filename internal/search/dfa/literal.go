@@ -21,7 +21,7 @@ func Literal(text string, fold bool) (*DFA, error) {
 			pc := c.emit(inst{op: opJump})
 			next = frag{c.emit(inst{op: opBytes, edges: []edge{{text[i], text[i], pc}}}), []uint32{pc * 2}, false}
 		case fold:
-			next = c.class(orbit(r))
+			next = c.class(foldings(r))
 		default:
 			next = c.class([]rune{r, r})
 		}
@@ -38,8 +38,8 @@ func Literal(text string, fold bool) (*DFA, error) {
 	return d, nil
 }
 
-// orbit returns the set of runes that fold to r, as a class.
-func orbit(r rune) []rune {
+// foldings returns the set of runes that fold to r, as a class.
+func foldings(r rune) []rune {
 	set := []rune{r, r}
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		set = append(set, f, f)

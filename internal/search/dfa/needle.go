@@ -59,7 +59,7 @@ func foldsInASCII(b byte) bool {
 	if b >= utf8.RuneSelf || b == '\n' {
 		return false
 	}
-	for i, r := range orbit(rune(b)) {
+	for i, r := range foldings(rune(b)) {
 		if i%2 == 0 && r >= utf8.RuneSelf {
 			return false
 		}
@@ -67,8 +67,8 @@ func foldsInASCII(b byte) bool {
 	return true
 }
 
-// share returns the fraction of all bytes that could be text[i].
-func (n *needle) share(i int) float64 {
+// frequency returns the fraction of all bytes that could be text[i].
+func (n *needle) frequency(i int) float64 {
 	sum := float64(frequency[n.text[i]])
 	if n.fold != nil && n.fold[i] != 0 {
 		sum += float64(frequency[n.text[i]&^0x20])
@@ -82,10 +82,10 @@ func (n *needle) choose() {
 		return
 	}
 	for i := range n.text {
-		switch s := n.share(i); {
-		case s < n.share(n.x):
+		switch s := n.frequency(i); {
+		case s < n.frequency(n.x):
 			n.x, n.y = i, n.x
-		case i > 0 && (n.y == n.x || s < n.share(n.y)):
+		case i > 0 && (n.y == n.x || s < n.frequency(n.y)):
 			n.y = i
 		}
 	}
@@ -114,10 +114,10 @@ func (n *needle) cost() float64 {
 		look = lineCost
 	}
 	if n.single || n.x == n.y {
-		return n.scanCost() + n.share(n.x)*look
+		return n.scanCost() + n.frequency(n.x)*look
 	}
 	const related = 3 // pairs of letters are more frequent than by chance
-	return n.scanCost() + related*n.share(n.x)*n.share(n.y)*look
+	return n.scanCost() + related*n.frequency(n.x)*n.frequency(n.y)*look
 }
 
 // find returns the first position of the needle in buf from position from on, or
@@ -138,7 +138,7 @@ func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 			break
 		}
 		i += k
-		if n.here(buf[i:i+len(n.text)]) && n.around.fit(buf, i) {
+		if n.matchesAt(buf[i:i+len(n.text)]) && n.around.allows(buf, i) {
 			return i, looks, true
 		}
 		looks++
@@ -150,8 +150,8 @@ func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 	return len(buf), looks, true
 }
 
-// here reports whether a text of the needle's length matches it.
-func (n *needle) here(b []byte) bool {
+// matchesAt reports whether a text of the needle's length matches it.
+func (n *needle) matchesAt(b []byte) bool {
 	if n.fold == nil {
 		return string(b) == string(n.text)
 	}

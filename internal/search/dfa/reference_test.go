@@ -59,7 +59,7 @@ func (r *reference) at(re *syntax.Regexp, i int, then func(int) bool) bool {
 		}
 		want := []rune{re.Rune[0]}
 		if re.Flags&syntax.FoldCase != 0 {
-			want = orbit(re.Rune[0])
+			want = foldings(re.Rune[0])
 		}
 		rest := *re
 		rest.Rune = re.Rune[1:]

@@ -130,7 +130,7 @@ func (c *cache) step(s uint32, b int, end bool, live []uint32) uint32 {
 	case eof:
 		return stateIdle
 	}
-	c.encode(c.behind(byte(b)), loose)
+	c.encode(c.flagsAfter(byte(b)), loose)
 	id, ok := c.ids[string(c.key)]
 	if !ok {
 		key := string(c.key) // flush uses c.key
@@ -144,8 +144,8 @@ func (c *cache) step(s uint32, b int, end bool, live []uint32) uint32 {
 	return c.fill(s, b, id)
 }
 
-// behind returns the flags of a state reached by byte b.
-func (c *cache) behind(b byte) byte {
+// flagsAfter returns the flags of a state reached by byte b.
+func (c *cache) flagsAfter(b byte) byte {
 	switch {
 	case c.m.prog.looks&looksWord == 0:
 	case b >= 0x80:

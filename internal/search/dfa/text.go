@@ -60,9 +60,9 @@ func (t *Text) Each(buf []byte, stop func() bool, yield func(start, end int) boo
 // EmptyFirst reports whether buf begins with an empty match.
 func (t *Text) EmptyFirst(buf []byte) bool {
 	v := t.vms.Get().(*vm)
-	v.here = true
+	v.anchored = true
 	_, end, ok := v.find(t.m, text{buf, t.begin, t.end}, 0, false)
-	v.here = false
+	v.anchored = false
 	t.vms.Put(v)
 	return ok && end == 0
 }

@@ -15,7 +15,7 @@ type vm struct {
 	cur, next threads
 	stack     []uint32
 	stop      func() bool // reports now and then whether to give up; nil: never
-	here      bool        // find only a match at the start of the search
+	anchored  bool        // find only a match at the start of the search
 }
 
 type threads struct {
@@ -50,11 +50,11 @@ func (v *vm) find(m *machine, t text, from int, any bool) (begin, end int, ok bo
 			ask = i + stopStride
 		}
 		if len(v.cur.set.dense) == 0 {
-			if ok || v.here && i > from {
+			if ok || v.anchored && i > from {
 				break
 			}
 			switch {
-			case v.here:
+			case v.anchored:
 			case len(m.prefix) > 0:
 				k := bytes.Index(t.line[i:], m.prefix)
 				if k < 0 {
@@ -68,7 +68,7 @@ func (v *vm) find(m *machine, t text, from int, any bool) (begin, end int, ok bo
 			}
 			inside = max(inside, i)
 		}
-		if !ok && i >= inside && (!v.here || i == from) {
+		if !ok && i >= inside && (!v.anchored || i == from) {
 			v.add(m.prog, &v.cur, m.prog.start, i, t.looks(m.prog, i))
 			if i < len(t.line) && t.line[i] >= 0x80 && !m.prog.raw {
 				_, n := utf8.DecodeRune(t.line[i:])

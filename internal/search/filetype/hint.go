@@ -53,7 +53,7 @@ func unknown(name string) error {
 		return fault.New(fmt.Sprintf("there is no file type %q", shown), fmt.Sprintf("Use %q.", meant))
 	}
 	for _, file := range []string{"x." + strings.TrimLeft(name, "*."), "x." + bare, name} {
-		if having := having(file); len(having) > 0 {
+		if having := typesOf(file); len(having) > 0 {
 			return fault.New(fmt.Sprintf("%q is no file type but part of a file name", shown), fmt.Sprintf("Files like that have type %s.", list(having)))
 		}
 	}
@@ -63,9 +63,9 @@ func unknown(name string) error {
 	return fault.New(fmt.Sprintf("there is no file type %q", shown), "Use a glob instead.")
 }
 
-// having returns the types of a file with the given name, those with the fewest globs
+// typesOf returns the types of a file with the given name, those with the fewest globs
 // first because they are the most specific.
-func having(base string) (names []string) {
+func typesOf(base string) (names []string) {
 	for name, globs := range types() {
 		if compile(globs).match(base) {
 			names = append(names, name)

@@ -56,18 +56,18 @@ func (s *Store) Put(id uint32, sig Signature) {
 	case 0:
 		s.refs[id] = refEmpty
 	case 1:
-		s.refs[id] = refFirst + ref(s.put(sig.filter(0, 1)))
+		s.refs[id] = refFirst + ref(s.storeBlock(sig.filter(0, 1)))
 	default:
 		d := slices.Clone(directory(sig[:directoryWords(n)]))
 		for b := range n {
-			d[2+2*b] = d[2+2*b]&low | uint64(s.put(sig.filter(b, n)))<<32
+			d[2+2*b] = d[2+2*b]&low | uint64(s.storeBlock(sig.filter(b, n)))<<32
 		}
-		s.refs[id] = refFirst + ref(s.keep(d)) | refDirectory
+		s.refs[id] = refFirst + ref(s.storeDirectory(d)) | refDirectory
 	}
 }
 
-// put stores the filter of a block.
-func (s *Store) put(filter []uint64, odd bool) slot {
+// storeBlock stores the filter of a block.
+func (s *Store) storeBlock(filter []uint64, odd bool) slot {
 	size := roundUp(len(filter))
 	if s.open == nil {
 		s.open = make([][]int32, len(sizes))
@@ -88,8 +88,8 @@ func (s *Store) put(filter []uint64, odd bool) slot {
 	return slot(at)*columns + slot(column)
 }
 
-// keep stores a directory and returns its index.
-func (s *Store) keep(d directory) int32 {
+// storeDirectory stores a directory and returns its index.
+func (s *Store) storeDirectory(d directory) int32 {
 	s.words += len(d)
 	if last := len(s.spare) - 1; last >= 0 {
 		at := s.spare[last]

@@ -59,7 +59,7 @@ func (f *fake) ReadAt(p []byte, off int64) (n int, err error) {
 
 // limits makes the limits small for a test.
 func limits(t testing.TB, head, buffer, chunk, whole, line, kept, raw int) {
-	all := []*int{&headBytes, &bufferBytes, &chunkBytes, &wholeBytes, &lineBytes, &keptBytes, &rawBytes, &littleBytes}
+	all := []*int{&headBytes, &bufferBytes, &chunkBytes, &wholeBytes, &lineBytes, &maxReusedBuffer, &rawBytes, &littleBytes}
 	for i, small := range []int{head, buffer, chunk, whole, line, kept, raw, max(4, min(head, chunk)/2)} {
 		old := *all[i]
 		*all[i] = small

@@ -71,7 +71,7 @@ func (r *Reader) begin(ctx context.Context, f io.ReaderAt, each func(Chunk) bool
 // end releases the file and memory above the limit that a Reader retains.
 func (r *Reader) end(err error) (Result, error) {
 	r.buf = r.scan.buf
-	if len(r.buf) > keptBytes {
+	if len(r.buf) > maxReusedBuffer {
 		r.buf = nil
 	}
 	result := r.scan.result

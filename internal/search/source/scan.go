@@ -96,7 +96,7 @@ func (s *scan) run() error {
 			}
 		}
 		if s.in.ended() {
-			return s.give(s.n, true)
+			return s.emit(s.n, true)
 		}
 		// The last byte stays in the window, so that the text's last chunk is not
 		// passed on before it is known to be the last.
@@ -111,7 +111,7 @@ func (s *scan) run() error {
 			s.target = min(2*s.target, max(s.goal, lineBytes+1))
 			continue
 		}
-		if err := s.give(end, false); err != nil {
+		if err := s.emit(end, false); err != nil {
 			return err
 		}
 		s.goal = chunkBytes
@@ -140,7 +140,7 @@ func (s *scan) read() error {
 	}
 	// Bytes from before the failure are passed on all the same.
 	s.final = false
-	if stop := s.give(s.n, true); stop != nil {
+	if stop := s.emit(s.n, true); stop != nil {
 		return stop
 	}
 	return err
@@ -163,9 +163,9 @@ func (s *scan) look(from int) error {
 	return nil
 }
 
-// give passes on the first bytes of the window and moves the rest to the front. ended
+// emit passes on the first bytes of the window and moves the rest to the front. ended
 // reports that nothing follows.
-func (s *scan) give(n int, ended bool) error {
+func (s *scan) emit(n int, ended bool) error {
 	if n == 0 {
 		return nil
 	}

@@ -47,8 +47,8 @@ var (
 	// lineBytes is the limit of a line that is not cut.
 	lineBytes = 16 << 20
 
-	// keptBytes is the limit of the buffer that a Reader retains for the next file.
-	keptBytes = 4 << 20
+	// maxReusedBuffer is the limit of the buffer that a Reader retains for the next file.
+	maxReusedBuffer = 4 << 20
 
 	// rawBytes is the size of one read of UTF-16.
 	rawBytes = 64 << 10

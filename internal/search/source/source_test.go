@@ -57,7 +57,7 @@ func TestRandomTexts(t *testing.T) {
 				if r.Gather == Whole && len(chunks) > 1 && len(text) <= wholeBytes && (!want.Decoded && len(data) <= wholeBytes || len(data)*3/2 <= wholeBytes) {
 					t.Fatalf("seed %d: a text of %d bytes has %d chunks", seed, len(text), len(chunks))
 				}
-				if len(r.buf) > keptBytes {
+				if len(r.buf) > maxReusedBuffer {
 					t.Fatalf("seed %d: a buffer of %d bytes was kept", seed, len(r.buf))
 				}
 			}
@@ -351,7 +351,7 @@ func TestMemory(t *testing.T) {
 			}
 			return true
 		})
-		if err != nil || result.Bytes != size || cap(r.buf) > keptBytes {
+		if err != nil || result.Bytes != size || cap(r.buf) > maxReusedBuffer {
 			t.Errorf("lines of %d: %+v, %v; kept %d", line, result, err, cap(r.buf))
 		}
 		if want := max(chunkBytes, int(min(2*line, int64(lineBytes)))) + 1; largest > want {

@@ -74,18 +74,18 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 // and in that state.
 func (f *Folder) OpenKnown(name string) (h Handle, err error) {
 	f.pace.turn(func(quiet bool) int {
-		h, err = f.folder.quiet(quiet).open(name)
+		h, err = f.folder.withoutNotify(quiet).open(name)
 		return 1
 	})
 	return h, err
 }
 
-// Stat returns the state of a file of the folder without opening it. See [Gone] for the
+// Stat returns the state of a file of the folder without opening it. See [HasVanished] for the
 // error.
 func (f *Folder) Stat(name string) (s Stamp, err error) {
 	var k kind
 	f.pace.turn(func(quiet bool) int {
-		s, k, err = f.folder.quiet(quiet).stat("", name)
+		s, k, err = f.folder.withoutNotify(quiet).stat("", name)
 		return 1
 	})
 	if err == nil && k != kindFile {

@@ -44,8 +44,8 @@ func (t *Tree) distrust(ctx context.Context) error {
 		return err
 	}
 	defer t.end()
-	t.stopVouching(ErrMissed)
-	t.vouch.err = ErrMissed
+	t.stopWatching(ErrMissed)
+	t.watching.err = ErrMissed
 	return ErrMissed
 }
 
@@ -95,7 +95,7 @@ func (t *Tree) missedFolders(ctx context.Context, missed map[any]bool) error {
 		return err
 	}
 	defer t.end()
-	if !t.drain() || t.dirty || t.vouch.all {
+	if !t.drain() || t.dirty || t.watching.all {
 		return nil
 	}
 	top, err := openTop(t.open)
@@ -118,7 +118,7 @@ func (t *Tree) missedFolders(ctx context.Context, missed map[any]bool) error {
 		}
 	}
 	// Changes made meanwhile are reported now, for the folder or one above it.
-	if len(odd) == 0 || !t.drain() || t.vouch.all {
+	if len(odd) == 0 || !t.drain() || t.watching.all {
 		return ctx.Err()
 	}
 	for _, n := range odd {

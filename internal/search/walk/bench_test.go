@@ -112,7 +112,7 @@ func BenchmarkVouched(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if !t.Vouched() || !t.vouch.memory.on {
+	if !t.Covered() || !t.watching.memory.on {
 		b.Error("not vouched for")
 	}
 }
@@ -131,7 +131,7 @@ func BenchmarkStartWatching(b *testing.B) {
 			b.Skip(err)
 		}
 		b.StopTimer()
-		b.ReportMetric(float64(t.vouch.watcher.Len()), "watches")
+		b.ReportMetric(float64(t.watching.watcher.Len()), "watches")
 		t.Close()
 		b.StartTimer()
 	}

@@ -33,15 +33,15 @@ func cPath(buf *[pathBytes]byte, dir, name string) bool {
 	return bytes.IndexByte(buf[:n], 0) < 0
 }
 
-// openat is unix.Openat without creation. If untold, it does not notify the scheduler.
-func openat(fd int, name string, flags int, untold bool) (int, error) {
+// openat is unix.Openat without creation. If unnotified, it does not notify the scheduler.
+func openat(fd int, name string, flags int, unnotified bool) (int, error) {
 	var buf [pathBytes]byte
 	if !cPath(&buf, "", name) {
 		return unix.Openat(fd, name, flags, 0)
 	}
 	var n uintptr
 	var e unix.Errno
-	if untold {
+	if unnotified {
 		n, _, e = unix.RawSyscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(flags), 0, 0, 0)
 	} else {
 		n, _, e = unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(flags), 0, 0, 0)
@@ -53,20 +53,20 @@ func openat(fd int, name string, flags int, untold bool) (int, error) {
 }
 
 // fstatat is unix.Fstatat of the entry called name in dir.
-func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) error {
+func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, unnotified bool) error {
 	var buf [pathBytes]byte
 	if !cPath(&buf, dir, name) {
 		return unix.Fstatat(fd, path.Join(dir, name), st, flags)
 	}
-	if e := statPath(fd, &buf, st, flags, untold); e != 0 {
+	if e := statPath(fd, &buf, st, flags, unnotified); e != 0 {
 		return e
 	}
 	return nil
 }
 
 // statPath is fstatat of a path that ends with a NUL.
-func statPath(fd int, path *[pathBytes]byte, st *unix.Stat_t, flags int, untold bool) (e unix.Errno) {
-	if untold {
+func statPath(fd int, path *[pathBytes]byte, st *unix.Stat_t, flags int, unnotified bool) (e unix.Errno) {
+	if unnotified {
 		_, _, e = unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
 	} else {
 		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
@@ -105,7 +105,7 @@ func (r *row) stat(name string, s *Stamp) {
 	}
 	copy(r.path[r.prefix:], name) // a listed name contains no NUL
 	r.path[n] = 0
-	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.untold); {
+	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.unnotified); {
 	case e == unix.EINTR:
 		r.folder.regular(r.dir, name, s)
 	case e == 0 && r.st.Mode&unix.S_IFMT == unix.S_IFREG:
@@ -114,8 +114,8 @@ func (r *row) stat(name string, s *Stamp) {
 }
 
 // fstat is unix.Fstat.
-func fstat(fd int, st *unix.Stat_t, untold bool) error {
-	if !untold {
+func fstat(fd int, st *unix.Stat_t, unnotified bool) error {
+	if !unnotified {
 		return unix.Fstat(fd, st)
 	}
 	if _, _, e := unix.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(st)), 0); e != 0 {

@@ -26,8 +26,8 @@ func TestRow(t *testing.T) {
 	top := top(t, dir)
 	var r row
 	for _, rel := range dirs {
-		for _, untold := range []bool{false, true} {
-			r.begin(top.quiet(untold), rel)
+		for _, unnotified := range []bool{false, true} {
+			r.begin(top.withoutNotify(unnotified), rel)
 			for _, name := range append(names, "folder", "none", "a") {
 				want, k, err := top.stat(rel, name)
 				if err != nil || k != kindFile {

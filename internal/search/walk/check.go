@@ -34,9 +34,9 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 		}
 	}
 
-	if vouched && !t.vouch.all {
-		t.look(ctx, top, slices.Collect(slices.Chunk(t.vouch.attend, checkBatch)), (*node).sameRules)
-		if !t.dirty && !t.root.due() && !t.vouch.marked && !slices.ContainsFunc(t.vouch.attend, (*node).due) {
+	if vouched && !t.watching.all {
+		t.look(ctx, top, slices.Collect(slices.Chunk(t.watching.attend, checkBatch)), (*node).sameRules)
+		if !t.dirty && !t.root.due() && !t.watching.marked && !slices.ContainsFunc(t.watching.attend, (*node).due) {
 			return ctx.Err()
 		}
 	} else {
@@ -45,9 +45,9 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 		} else {
 			t.look(ctx, top, slices.Collect(slices.Chunk(t.nodes, checkBatch)), (*node).same)
 		}
-		t.vouch.all = t.vouch.all && ctx.Err() != nil
+		t.watching.all = t.watching.all && ctx.Err() != nil
 	}
-	t.vouch.marked = false                   // from here on dirty covers it
+	t.watching.marked = false                // from here on dirty covers it
 	for i := len(t.nodes) - 1; i >= 0; i-- { // parents come before their kids
 		if n := t.nodes[i]; n.due() {
 			t.dirty = true
@@ -116,7 +116,7 @@ func (t *Tree) sweeps() [][]*node {
 
 // same reports whether the folder and its ignore files are as they were when read.
 func (n *node) same(loc *locator) bool {
-	if !stampsTell || n.recheck.Load() || n.retry.Load() {
+	if !stampsReliable || n.recheck.Load() || n.retry.Load() {
 		return false
 	}
 	s, k, err := loc.stat(n.place, "")

@@ -13,19 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampsTell reports that a folder's stamps show every change of its entries.
-const stampsTell = true
+// stampsReliable reports that a folder's stamps show every change of its entries.
+const stampsReliable = true
 
 // folder is an open folder.
 type folder struct {
-	fd     int
-	untold bool // calls do not notify the scheduler: see Pace
+	fd         int
+	unnotified bool // calls do not notify the scheduler: see Pace
 }
 
-// quiet returns the same folder. If on, the scheduler is not notified of looking at its
+// withoutNotify returns the same folder. If on, the scheduler is not notified of looking at its
 // entries, of opening them, and of looking at them while they are open.
-func (f folder) quiet(on bool) folder {
-	f.untold = on
+func (f folder) withoutNotify(on bool) folder {
+	f.unnotified = on
 	return f
 }
 
@@ -64,7 +64,7 @@ func (f folder) openat(rel string, flags int) (int, error) {
 	}
 	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
 	if strings.IndexByte(rel, '/') < 0 {
-		return retry(func() (int, error) { return openat(f.fd, rel, flags, f.untold) })
+		return retry(func() (int, error) { return openat(f.fd, rel, flags, f.unnotified) })
 	}
 	if !noOpenat2.Load() {
 		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
@@ -122,7 +122,7 @@ func (f folder) stat(dir, name string) (Stamp, kind, error) {
 	}
 	var st unix.Stat_t
 	for {
-		err := fstatat(f.fd, dir, name, &st, statFlags, f.untold)
+		err := fstatat(f.fd, dir, name, &st, statFlags, f.unnotified)
 		if err == nil {
 			return stampOf(&st), kindOf(st.Mode), nil
 		}
@@ -201,8 +201,8 @@ func (f folder) entries(ctx context.Context, e *entries) error {
 
 // Handle is an open regular file.
 type Handle struct {
-	fd     int
-	untold bool // copied from its folder
+	fd         int
+	unnotified bool // copied from its folder
 }
 
 var errNotRegular = errors.New("not a regular file")
@@ -211,13 +211,13 @@ var errNotRegular = errors.New("not a regular file")
 // wait for the other end of a FIFO.
 func (f folder) open(rel string) (Handle, error) {
 	fd, err := f.openat(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
-	return Handle{fd, f.untold}, err
+	return Handle{fd, f.unnotified}, err
 }
 
 // Stamp returns the state of the file, or an error if the file is not regular.
 func (h Handle) Stamp() (Stamp, error) {
 	var st unix.Stat_t
-	if err := fstat(h.fd, &st, h.untold); err != nil {
+	if err := fstat(h.fd, &st, h.unnotified); err != nil {
 		return Stamp{}, err
 	}
 	if kindOf(st.Mode) != kindFile {

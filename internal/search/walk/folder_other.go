@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// stampsTell is false: a FileInfo has no ctime, so a folder whose mtime was set back
+// stampsReliable is false: a FileInfo has no ctime, so a folder whose mtime was set back
 // would be considered unchanged.
-const stampsTell = false
+const stampsReliable = false
 
 var errMoved = errors.New("the folder was replaced while it was opened")
 
@@ -47,8 +47,8 @@ func (f folder) checked(want fs.FileInfo) (folder, error) {
 	return f, nil
 }
 
-// quiet returns the same folder.
-func (f folder) quiet(bool) folder { return f }
+// withoutNotify returns the same folder.
+func (f folder) withoutNotify(bool) folder { return f }
 
 // descriptor returns -1, for none: see package watch.
 func (f folder) descriptor() int { return -1 }

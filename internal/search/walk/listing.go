@@ -85,7 +85,7 @@ func (l *Listing) Stat(ctx context.Context, buf []Stamp) ([]Stamp, error) {
 		return nil, err
 	}
 	defer top.Close()
-	buf = room(buf, l.Files)
+	buf = resize(buf, l.Files)
 	l.stat(ctx, top.top, buf, nil)
 	return buf, ctx.Err()
 }
@@ -150,7 +150,7 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool
 		defer from.close()
 		rel = ""
 	}
-	l.row.begin(from.quiet(l.quiet), rel)
+	l.row.begin(from.withoutNotify(l.unnotified), rel)
 	for i := range d.Files {
 		if i%stride == stride-1 {
 			if ctx.Err() != nil {

@@ -12,28 +12,28 @@ import (
 // A Refresh may be interrupted anywhere. changed and judge stay set until a visit is
 // complete, so the next Refresh continues.
 type node struct {
-	dir     *Dir
-	place   *place
-	parent  *node
-	kids    []*node // by name
-	ino     uint64  // as the parent lists it
-	key     key
-	rules   Rules
-	repo    bool
-	untold  bool // stamps on its file system do not show every change
-	mixed   bool // a file in it is on another file system
-	ignores []ignoreFile
+	dir        *Dir
+	place      *place
+	parent     *node
+	kids       []*node // by name
+	ino        uint64  // as the parent lists it
+	key        key
+	rules      Rules
+	repo       bool
+	unreliable bool // stamps on its file system do not show every change
+	mixed      bool // a file in it is on another file system
+	ignores    []ignoreFile
 
 	changed bool        // must be read again
 	judge   bool        // the rules above changed: all entries must be judged again
 	below   bool        // something below is changed or to be judged
-	gone    bool        // did not exist when visited
-	recheck atomic.Bool // its stamps may not show later changes: too young when read, or untold
+	missing bool        // did not exist when visited
+	recheck atomic.Bool // its stamps may not show later changes: too young when read, or unreliable
 	retry   atomic.Bool // must be read again next time in any case
 
 	watched *watcher // has a watch on the folder
 	index   int32    // in Tree.nodes
-	sight   sight
+	state   folderState
 }
 
 // nodeBytes and fileBytes are the memory of a folder and of a file, without their
@@ -63,16 +63,16 @@ func (t *Tree) flatten() {
 		stack = stack[:len(stack)-1]
 		n.index = int32(len(nodes))
 		nodes = append(nodes, n)
-		n.kids = slices.DeleteFunc(n.kids, func(k *node) bool { return k.gone })
+		n.kids = slices.DeleteFunc(n.kids, func(k *node) bool { return k.missing })
 		for _, k := range slices.Backward(n.kids) {
 			stack = append(stack, k)
 		}
 	}
 	t.nodes, t.batches = nodes, nil
-	t.vouch.attend = t.vouch.attend[:0]
+	t.watching.attend = t.watching.attend[:0]
 	for _, n := range nodes {
 		if n.retry.Load() || len(n.ignores) > 0 {
-			t.vouch.attend = append(t.vouch.attend, n)
+			t.watching.attend = append(t.watching.attend, n)
 		}
 	}
 }

@@ -46,11 +46,11 @@ type locator struct {
 	at   *place // the place of base; nil if there is none
 	base folder
 
-	quiet  bool // the scheduler is not notified of looking at files: see Pace
-	pace   Pace
-	row    row
-	looker Looker // nil: not made
-	post   *Post
+	unnotified bool // the scheduler is not notified of looking at files: see Pace
+	pace       Pace
+	row        row
+	chooser    StatChooser // nil: not made
+	post       *Post
 }
 
 // find returns the folder that p.rel is relative to. The locator owns it. It is valid
@@ -101,5 +101,5 @@ func (l *locator) stat(p *place, name string) (Stamp, kind, error) {
 	if err != nil {
 		return Stamp{}, 0, err
 	}
-	return from.quiet(l.quiet).stat(p.rel, name)
+	return from.withoutNotify(l.unnotified).stat(p.rel, name)
 }

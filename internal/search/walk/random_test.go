@@ -167,7 +167,7 @@ func testChanges(t *testing.T, g garden, tree *Tree, rules Rules) {
 		}
 		for _, d := range l.Dirs {
 			p := d.Path()
-			same := stampsTell && old[p] != nil && os.SameFile(inodes[p], now[p])
+			same := stampsReliable && old[p] != nil && os.SameFile(inodes[p], now[p])
 			if same && alike(old[p], d) && old[p] != d {
 				t.Fatalf("%q is unchanged but another Dir", p)
 			}

@@ -44,8 +44,8 @@ type stampMemory struct {
 	loose   map[uint64]bool // IDs of files whose watches are not reliable
 }
 
-// sight is the state of one folder in the cache.
-type sight struct {
+// folderState is the state of one folder in the cache.
+type folderState struct {
 	dir     *Dir // has the cached stamps; nil if there are none
 	at      int  // index of the first stamp
 	all     bool // look at all files
@@ -61,8 +61,8 @@ func (m *stampMemory) files() int {
 }
 
 func (m *stampMemory) enqueue(n *node) {
-	if !n.sight.queued {
-		n.sight.queued = true
+	if !n.state.queued {
+		n.state.queued = true
 		m.queue = append(m.queue, n)
 	}
 }
@@ -75,7 +75,7 @@ func (m *stampMemory) touch(key mark, ended bool) {
 	if ended {
 		m.loose[key.id] = true
 	}
-	s := &key.node.sight
+	s := &key.node.state
 	switch {
 	case s.all || slices.Contains(s.touched, key.id):
 	case len(s.touched) == maxTouched:
@@ -89,9 +89,9 @@ func (m *stampMemory) touch(key mark, ended bool) {
 // forgetStamps empties the cache and turns it off.
 func (t *Tree) forgetStamps() {
 	for _, n := range t.nodes {
-		n.sight = sight{}
+		n.state = folderState{}
 	}
-	t.vouch.memory = stampMemory{}
+	t.watching.memory = stampMemory{}
 }
 
 // Stamps returns what l.Stat returns, not older than the call. While a watcher vouches
@@ -122,14 +122,14 @@ func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
 
 // recall is Stamps from the cache. It returns nil if the cache is not sufficient.
 func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
-	v, m := &t.vouch, &t.vouch.memory
+	v, m := &t.watching, &t.watching.memory
 	if !t.drain() || !m.on || t.dirty || v.marked || v.all || l != t.listing {
 		return nil, nil
 	}
-	t.arrange()
+	t.reorder()
 	looks := len(m.again)
 	for _, n := range m.queue {
-		if looks += len(n.sight.touched); n.sight.all {
+		if looks += len(n.state.touched); n.state.all {
 			looks += len(n.dir.Files)
 		}
 	}
@@ -154,7 +154,7 @@ func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
 // catchUp looks at the first files of again, and then at queued files until their
 // number is reached. It returns false if it was interrupted.
 func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
-	m := &t.vouch.memory
+	m := &t.watching.memory
 	loc := locator{top: top.top}
 	defer loc.close()
 	now := time.Now()
@@ -178,10 +178,10 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	m.queue = nil
 	for len(queue) > 0 && files > 0 {
 		n := queue[0]
-		which := t.which(n)
-		n.sight.all, n.sight.touched, n.sight.queued = false, nil, false
+		which := t.filesToStat(n)
+		n.state.all, n.state.touched, n.state.queued = false, nil, false
 		if ctx.Err() != nil || len(which) > 0 && !t.see(&loc, n, which) {
-			n.sight.all, n.sight.queued = true, true
+			n.state.all, n.state.queued = true, true
 			m.again = append(m.again, rest...)
 			m.queue = append(queue, m.queue...)
 			if !m.on {
@@ -192,20 +192,20 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 		queue, files = queue[1:], files-len(which)
 	}
 	m.queue = append(queue, m.queue...)
-	m.settle(now.Add(-t.vouch.young), now.Add(-t.vouch.mapping))
+	m.settle(now.Add(-t.watching.young), now.Add(-t.watching.mapping))
 	m.again = append(m.again, rest...)
 	return true
 }
 
-// which returns the files of a folder to be looked at, as indexes of stamps.
-func (t *Tree) which(n *node) []int32 {
+// filesToStat returns the files of a folder to be looked at, as indexes of stamps.
+func (t *Tree) filesToStat(n *node) []int32 {
 	if !t.live(n) {
 		return nil
 	}
 	var all []int32
 	for i := range n.dir.Files {
-		if n.sight.all || slices.Contains(n.sight.touched, n.dir.Files[i].ID) {
-			all = append(all, int32(n.sight.at+i))
+		if n.state.all || slices.Contains(n.state.touched, n.dir.Files[i].ID) {
+			all = append(all, int32(n.state.at+i))
 		}
 	}
 	return all
@@ -219,13 +219,13 @@ func (m *stampMemory) folderOf(at int32) int {
 // see looks at files of one folder, and watches those that need it. It returns false if
 // the watcher is not reliable any more.
 func (t *Tree) see(loc *locator, n *node, which []int32) bool {
-	m := &t.vouch.memory
+	m := &t.watching.memory
 	f, err := loc.enter(n.place)
 	if err == nil {
 		defer f.close()
 	}
 	for _, at := range which {
-		file := &n.dir.Files[int(at)-n.sight.at]
+		file := &n.dir.Files[int(at)-n.state.at]
 		var s Stamp
 		if err == nil {
 			f.regular("", file.Name, &s)
@@ -256,8 +256,8 @@ func (f folder) regular(dir, name string, s *Stamp) {
 // watchFile watches a file. A file that cannot be watched becomes loose. It returns
 // false if the watcher is not reliable any more.
 func (t *Tree) watchFile(n *node, f folder, file *File) bool {
-	m, key := &t.vouch.memory, mark{n, file.ID}
-	former, had, err := t.vouch.watcher.File(f.descriptor(), file.Name, key)
+	m, key := &t.watching.memory, mark{n, file.ID}
+	former, had, err := t.watching.watcher.File(f.descriptor(), file.Name, key)
 	switch {
 	case errors.Is(err, watch.ErrFull):
 		t.forgetStamps() // folders are still watched
@@ -270,7 +270,7 @@ func (t *Tree) watchFile(n *node, f folder, file *File) bool {
 	switch {
 	case !had || former == key:
 	case former.id == 0: // a folder took the name meanwhile, and has lost its watch
-		t.stopVouching(watch.ErrLost)
+		t.stopWatching(watch.ErrLost)
 		return false
 	default: // another link, or moved from there
 		m.touch(former, true)
@@ -313,10 +313,10 @@ func (m *stampMemory) id(at int32) uint64 {
 	return m.listing.Dirs[i].Files[int(at)-m.listing.First[i]].ID
 }
 
-// arrange puts the stamps in the order of a new listing. It preserves the stamps of
+// reorder puts the stamps in the order of a new listing. It preserves the stamps of
 // files that still exist.
-func (t *Tree) arrange() {
-	m := &t.vouch.memory
+func (t *Tree) reorder() {
+	m := &t.watching.memory
 	if m.listing == t.listing {
 		return
 	}
@@ -327,10 +327,10 @@ func (t *Tree) arrange() {
 	old, loose := *m, map[uint64]bool{}
 	m.listing, m.stamps, m.shared, m.again = t.listing, make([]Stamp, t.listing.Files), false, nil
 	for i, n := range t.nodes {
-		was := n.sight
-		n.sight.dir, n.sight.at = n.dir, t.listing.First[i]
+		was := n.state
+		n.state.dir, n.state.at = n.dir, t.listing.First[i]
 		if was.dir != n.dir {
-			n.sight.all, n.sight.touched = true, nil
+			n.state.all, n.state.touched = true, nil
 			m.enqueue(n)
 		}
 		if was.dir == nil {
@@ -343,7 +343,7 @@ func (t *Tree) arrange() {
 				k++
 			}
 			if k < len(was.dir.Files) && was.dir.Files[k].ID == f.ID {
-				from, to := int32(was.at+k), int32(n.sight.at+j)
+				from, to := int32(was.at+k), int32(n.state.at+j)
 				m.stamps[to] = old.stamps[from]
 				if again[from] {
 					m.again = append(m.again, to)
@@ -359,8 +359,8 @@ func (t *Tree) arrange() {
 
 // watchFiles watches and looks at some more files.
 func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) {
-	v, m := &t.vouch, &t.vouch.memory
-	if !v.vouches || !m.on {
+	v, m := &t.watching, &t.watching.memory
+	if !v.covered || !m.on {
 		return true, nil
 	}
 	if !t.dirty && !v.marked && m.listing == t.listing && len(m.queue) == 0 && len(m.again) <= fewYoung {
@@ -372,7 +372,7 @@ func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) 
 	if v.marked { // folders mounted twice: never settled
 		return true, nil
 	}
-	t.arrange()
+	t.reorder()
 	if !t.catchUp(ctx, top, 0, watchBatch) {
 		return !m.on, ctx.Err()
 	}
@@ -384,7 +384,7 @@ func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) 
 
 // seeAgain looks at the files of again if they are too many for a query.
 func (t *Tree) seeAgain(ctx context.Context, top *Top) error {
-	m := &t.vouch.memory
+	m := &t.watching.memory
 	if len(m.again) > max(maxLooks, m.files()/8)/2 {
 		t.catchUp(ctx, top, len(m.again), 0)
 	}

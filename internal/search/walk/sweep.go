@@ -7,31 +7,31 @@ import (
 
 // sweep looks at the files of folders in the same pass as at the folders.
 type sweep struct {
-	ctx    context.Context
-	first  []int // of the listing of the nodes
-	stamps []Stamp
-	done   []bool        // by folder
-	looker func() Looker // see RefreshStat; nil: there are none
+	ctx        context.Context
+	first      []int // of the listing of the nodes
+	stamps     []Stamp
+	done       []bool             // by folder
+	newChooser func() StatChooser // see RefreshStat; nil: there are none
 }
 
-// Looker chooses which files of the folders of a [Listing] are looked at, and receives
-// their stamps at once. Folders are given by their index. A Looker is for one
+// StatChooser chooses which files of the folders of a [Listing] are looked at, and receives
+// their stamps at once. Folders are given by their index. A StatChooser is for one
 // goroutine. It must not call the Tree, which waits for it.
-type Looker interface {
-	// Want returns which files of a folder are looked at; nil means all.
-	Want(folder int) []bool
-	// Seen receives the stamps of all files of an unchanged folder. Files that were not
+type StatChooser interface {
+	// Choose returns which files of a folder are looked at; nil means all.
+	Choose(folder int) []bool
+	// Receive receives the stamps of all files of an unchanged folder. Files that were not
 	// looked at have the zero Stamp.
-	Seen(folder int, stamps []Stamp)
+	Receive(folder int, stamps []Stamp)
 }
 
 // RefreshStat is [Tree.Refresh] followed by Stat of its result. It uses buf if that is
 // large enough. It is faster: an unchanged folder is opened once, or not at all.
 //
-// Each worker calls looker once, when it begins, for a Looker of the folders of the
-// listing of. If of is not the last listing any more, or looker is nil, all files are
-// looked at. So are all files of a changed folder.
-func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker func() Looker) (*Listing, []Stamp, error) {
+// Each worker calls newChooser once, when it begins, for a StatChooser of the folders of
+// the listing of. If of is not the last listing any more, or newChooser is nil, all files
+// are looked at. So are all files of a changed folder.
+func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, newChooser func() StatChooser) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 		return nil, nil, err
 	}
 	defer top.Close()
-	if !stampsTell || t.listing == nil || t.dirty || vouched {
+	if !stampsReliable || t.listing == nil || t.dirty || vouched {
 		l, err := t.refresh(ctx, top.top, vouched && t.sameTop(top.top), nil)
 		if err != nil {
 			return nil, nil, err
@@ -51,9 +51,9 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 		return l, stamps, err
 	}
 	old := t.listing
-	s := &sweep{ctx: ctx, first: old.First, stamps: room(buf, old.Files), done: make([]bool, len(old.Dirs))}
+	s := &sweep{ctx: ctx, first: old.First, stamps: resize(buf, old.Files), done: make([]bool, len(old.Dirs))}
 	if of == old {
-		s.looker = looker
+		s.newChooser = newChooser
 	}
 	l, err := t.refresh(ctx, top.top, false, s)
 	if err != nil {
@@ -66,8 +66,8 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 	return l, s.stamps, ctx.Err()
 }
 
-// room returns n stamps of any value, in buf if that is large enough.
-func room(buf []Stamp, n int) []Stamp {
+// resize returns n stamps of any value, in buf if that is large enough.
+func resize(buf []Stamp, n int) []Stamp {
 	if cap(buf) < n {
 		return make([]Stamp, n)
 	}
@@ -77,16 +77,16 @@ func room(buf []Stamp, n int) []Stamp {
 // same is [node.same], and looks at the files of an unchanged folder. Such a folder is
 // on a local file system, because a folder on another one is never the same.
 func (s *sweep) same(n *node, loc *locator) (same bool) {
-	if loc.looker == nil && s.looker != nil {
-		loc.looker = s.looker()
+	if loc.chooser == nil && s.newChooser != nil {
+		loc.chooser = s.newChooser()
 	}
 	stamps := s.stamps[s.first[n.index]:][:len(n.dir.Files)]
 	var want []bool
-	if loc.looker != nil {
-		want = loc.looker.Want(int(n.index))
+	if loc.chooser != nil {
+		want = loc.chooser.Choose(int(n.index))
 	}
 	loc.pace.turn(func(quiet bool) (calls int) {
-		loc.quiet = quiet && !n.mixed
+		loc.unnotified = quiet && !n.mixed
 		if same = n.same(loc); !same {
 			return 1
 		}
@@ -95,8 +95,8 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 		n.mixed = mixed || n.mixed && calls < len(stamps)
 		return 2 + calls
 	})
-	if same && loc.looker != nil {
-		loc.looker.Seen(int(n.index), stamps)
+	if same && loc.chooser != nil {
+		loc.chooser.Receive(int(n.index), stamps)
 	}
 	s.done[n.index] = same
 	return same

@@ -74,11 +74,11 @@ type someFiles struct {
 	seen map[int][]Stamp // by folder
 }
 
-func (s *someFiles) Want(i int) []bool {
+func (s *someFiles) Choose(i int) []bool {
 	return s.want[s.of.First[i]:][:len(s.of.Dirs[i].Files)]
 }
 
-func (s *someFiles) Seen(i int, stamps []Stamp) {
+func (s *someFiles) Receive(i int, stamps []Stamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen[i] = append(s.seen[i], stamps...)
@@ -102,8 +102,8 @@ func TestRefreshStatSome(t *testing.T) {
 		want[i] = i%7 == 0 && i > 20
 	}
 	some := &someFiles{of: old, want: want, seen: map[int][]Stamp{}}
-	looker := func() Looker { return some }
-	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, looker)
+	newChooser := func() StatChooser { return some }
+	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, newChooser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestRefreshStatSome(t *testing.T) {
 		}
 	}
 	build(t, dir, "d1/new: x")
-	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, old, looker); err != nil {
+	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, old, newChooser); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = l.Stat(context.Background(), nil); err != nil {
@@ -142,7 +142,7 @@ func TestRefreshStatSome(t *testing.T) {
 		t.Errorf("shown were folders %v", got)
 	}
 	clear(some.seen)
-	if _, stamps, err = tree.RefreshStat(context.Background(), stamps, old, looker); err != nil || !slices.Equal(stamps, all) {
+	if _, stamps, err = tree.RefreshStat(context.Background(), stamps, old, newChooser); err != nil || !slices.Equal(stamps, all) {
 		t.Errorf("what is wanted of another listing left files out, %v", err)
 	}
 	if len(some.seen) > 0 {

@@ -17,22 +17,22 @@ var local = map[int64]bool{
 	0xca451a4e: true, // bcachefs
 }
 
-// tells reports whether the stamps on the folder's file system are reliable.
-func tells(f folder) bool {
+// hasReliableStamps reports whether the stamps on the folder's file system are reliable.
+func hasReliableStamps(f folder) bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(f.fd, &fs) == nil && local[int64(fs.Type)]
 }
 
-// Tells reports whether the stamps of the files in a folder show every change at once,
+// HasReliableStamps reports whether the stamps of the files in a folder show every change at once,
 // and returns their device.
-func Tells(dir *os.File) (ok bool, dev uint64) {
+func HasReliableStamps(dir *os.File) (ok bool, dev uint64) {
 	conn, err := dir.SyscallConn()
 	if err != nil {
 		return false, 0
 	}
 	_ = conn.Control(func(fd uintptr) {
 		if s, err := (folder{fd: int(fd)}).stamp(); err == nil {
-			ok, dev = tells(folder{fd: int(fd)}), s.Dev
+			ok, dev = hasReliableStamps(folder{fd: int(fd)}), s.Dev
 		}
 	})
 	return ok, dev

@@ -4,9 +4,9 @@ package walk
 
 import "os"
 
-func tells(folder) bool { return false }
+func hasReliableStamps(folder) bool { return false }
 
-// Tells reports whether the stamps of the files in a folder show every change at once,
+// HasReliableStamps reports whether the stamps of the files in a folder show every change at once,
 // and returns their device. It returns false: stamps on other systems than Linux have
 // not been examined.
-func Tells(*os.File) (ok bool, dev uint64) { return false, 0 }
+func HasReliableStamps(*os.File) (ok bool, dev uint64) { return false, 0 }

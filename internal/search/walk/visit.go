@@ -43,7 +43,7 @@ func (t *Tree) update(ctx context.Context, top folder) error {
 		buf := direntBuffers.Get().(*[direntBytes]byte)
 		defer direntBuffers.Put(buf)
 		w := worker{loc: locator{top: top}, above: t.above, exclude: t.options.Exclude, silent: t.options.Silent,
-			ids: &t.ids, racy: t.racy, watch: t.vouch.watcher}
+			ids: &t.ids, racy: t.racy, watch: t.watching.watcher}
 		w.buf, w.post = buf[:], NewPost(ctx)
 		defer w.loc.close()
 		for {
@@ -105,9 +105,9 @@ func (w *worker) visit(ctx context.Context, q *queue, t task) (f folder, owned b
 	return f, true
 }
 
-// Gone reports whether an error of opening or looking means that a listed file does not
+// HasVanished reports whether an error of opening or looking means that a listed file does not
 // exist any more, or is something else now.
-func Gone(err error) bool {
+func HasVanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO)
 }
@@ -126,8 +126,8 @@ func (w *worker) finish(n *node) {
 // a folder any more, is removed. Its parent is read again next time, because the folder
 // may come back without changing the parent's stamps.
 func (w *worker) fail(n *node, err error) {
-	if Gone(err) {
-		n.gone = true
+	if HasVanished(err) {
+		n.missing = true
 		if n.parent != nil {
 			n.parent.retry.Store(true)
 		}
@@ -147,7 +147,7 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	settled := time.Now().Add(-w.racy)
 	if w.watch != nil {
 		w.watch.folder(n, f) // first: changes reported after this are read again
-		n.sight.all = true
+		n.state.all = true
 	}
 	s, err := f.stamp()
 	if err != nil {
@@ -175,11 +175,11 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 
 	another := n.key.dev != s.Dev || n.key.ino != s.Ino
 	if n.parent == nil || n.parent.key.dev != s.Dev {
-		n.untold = !tells(f)
+		n.unreliable = !hasReliableStamps(f)
 	} else {
-		n.untold = n.parent.untold
+		n.unreliable = n.parent.unreliable
 	}
-	n.recheck.Store(n.untold || s.key().after(settled))
+	n.recheck.Store(n.unreliable || s.key().after(settled))
 	n.retry.Store(readErr != nil)
 	if w.findRules(n, f, settled) {
 		// Stays set if this visit is interrupted: the folders below have not been
@@ -191,7 +191,7 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	if judged == nil {
 		return false
 	}
-	judged.place, judged.near, judged.Err = n.place, !n.untold, readErr
+	judged.place, judged.near, judged.Err = n.place, !n.unreliable, readErr
 	w.setDir(n, judged, another)
 	n.key = s.key() // only now: after an interruption the next visit must see the difference
 	w.setKids(n)
@@ -282,7 +282,7 @@ func (w *worker) setKids(n *node) {
 			old = old[1:]
 		}
 		var k *node
-		if len(old) > 0 && old[0].place.name == string(name) && old[0].ino == w.list[i].ino && !old[0].gone {
+		if len(old) > 0 && old[0].place.name == string(name) && old[0].ino == w.list[i].ino && !old[0].missing {
 			k = old[0]
 			k.judge = k.judge || n.judge
 		} else {

@@ -21,7 +21,7 @@
 // The stamps are sufficient on Linux. On other systems every folder is read each time.
 //
 // With Options.Watch and after [Tree.StartWatching] a watcher may vouch for the tree:
-// then only what it reports is looked at. See vouch.go for the reasons why that is
+// then only what it reports is looked at. See watching.go for the reasons why that is
 // sound.
 package walk
 
@@ -101,14 +101,14 @@ type Tree struct {
 	racy    time.Duration // see Racy
 	ids     atomic.Uint64 // the last File.ID given
 
-	turn    chan struct{} // holds a value while a Refresh runs; guards the fields below
-	root    *node
-	nodes   []*node   // all, in the order of Listing.Dirs, as of the last flatten
-	batches [][]*node // of nodes, see sweeps; nil: not made yet
-	dirty   bool      // nodes may have changed since listing was made
-	above   Rules     // the rules of the last Refresh
-	listing *Listing  // the last one
-	vouch   vouch
+	turn     chan struct{} // holds a value while a Refresh runs; guards the fields below
+	root     *node
+	nodes    []*node   // all, in the order of Listing.Dirs, as of the last flatten
+	batches  [][]*node // of nodes, see sweeps; nil: not made yet
+	dirty    bool      // nodes may have changed since listing was made
+	above    Rules     // the rules of the last Refresh
+	listing  *Listing  // the last one
+	watching watchState
 }
 
 // New returns the tree of the folder that open opens. It opens nothing before the first
@@ -119,8 +119,8 @@ func New(open Opener, o Options) *Tree {
 	}
 	o.Workers = min(o.Workers, maxWorkers)
 	t := &Tree{open: open, options: o, racy: cmp.Or(o.Racy, Racy), turn: make(chan struct{}, 1)}
-	t.vouch.starting = make(chan struct{}, 1)
-	t.vouch.young, t.vouch.mapping = youngStamp, youngMapping
+	t.watching.starting = make(chan struct{}, 1)
+	t.watching.young, t.watching.mapping = youngStamp, youngMapping
 	return t
 }
 
@@ -174,10 +174,10 @@ func (t *Tree) refresh(ctx context.Context, top folder, vouched bool, also *swee
 	if err := t.update(ctx, top); err != nil {
 		return nil, err
 	}
-	if t.root.gone {
+	if t.root.missing {
 		err := t.root.dir.Err
 		t.root, t.nodes, t.batches, t.listing = nil, nil, nil, nil
-		t.stopVouching(err)
+		t.stopWatching(err)
 		return nil, fmt.Errorf("the top folder: %w", err)
 	}
 	t.publish()

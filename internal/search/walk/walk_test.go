@@ -324,7 +324,7 @@ func TestOpen(t *testing.T) {
 	}
 	for _, name := range []string{"link", "d", "none"} {
 		_, failed := f.Stat(name)
-		if _, _, err := f.Open(name); err == nil || failed == nil || !Gone(failed) {
+		if _, _, err := f.Open(name); err == nil || failed == nil || !HasVanished(failed) {
 			t.Errorf("%s opened", name)
 		}
 	}

@@ -101,14 +101,14 @@ func next(events []byte) (event, []byte) {
 	case mask&(unix.IN_Q_OVERFLOW|unix.IN_UNMOUNT) != 0:
 		e.lost = true
 	case mask&unix.IN_IGNORED != 0:
-		e.what = Ended
+		e.kind = Ended
 	case mask&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF) != 0:
-		e.what = Entries
+		e.kind = Entries
 	case named > 0: // entries of a folder report their attributes themselves
 	case mask&unix.IN_ISDIR != 0:
-		e.what = Attributes
+		e.kind = Attributes
 	default:
-		e.what = Content
+		e.kind = Content
 	}
 	return e, events[unix.SizeofInotifyEvent+named:]
 }

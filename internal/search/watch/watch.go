@@ -160,11 +160,11 @@ func (w *Watcher[K]) Drain(report func(key K, what Kind)) error {
 				return w.err
 			}
 			key, ok := w.keys[e.wd]
-			if e.what == Ended {
+			if e.kind == Ended {
 				delete(w.keys, e.wd)
 			}
-			if ok && e.what != 0 {
-				report(key, e.what)
+			if ok && e.kind != 0 {
+				report(key, e.kind)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (w *Watcher[K]) Drain(report func(key K, what Kind)) error {
 // event is an event of the kernel.
 type event struct {
 	wd   int32
-	what Kind // 0 means of no interest
+	kind Kind // 0 means of no interest
 	lost bool
 }
 

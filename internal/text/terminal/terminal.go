@@ -57,7 +57,7 @@ func AppendLine(dst, line []byte) []byte {
 // second copy. A part is valid until the next one.
 func parts(line string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if goesBack(line) {
+		if rewritesText(line) {
 			yield(overwritten(line))
 			return
 		}
@@ -73,8 +73,8 @@ func parts(line string) iter.Seq[[]byte] {
 	}
 }
 
-// goesBack reports whether anything in a line changes the text before it.
-func goesBack(line string) bool {
+// rewritesText reports whether anything in a line changes the text before it.
+func rewritesText(line string) bool {
 	for len(line) > 0 {
 		t := next(line)
 		// At the end of the text there is nothing to the right to erase.
@@ -101,7 +101,7 @@ func isPlain(line []byte) bool {
 // consists of several. ok is false if the characters do not come in the order of the bytes.
 func Offset(raw []byte, n int) (size, whole int, ok bool) {
 	line := string(bytes.TrimRight(raw, "\r"))
-	if goesBack(line) {
+	if rewritesText(line) {
 		return 0, 0, false
 	}
 	var seen []byte

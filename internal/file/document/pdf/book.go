@@ -93,7 +93,7 @@ func (b *book) page(n int, asPicture bool) (p Page, ok bool) {
 		p, err = b.read(n, asPicture)
 	}
 	if err != nil {
-		return Page{Number: n, Text: fmt.Sprintf("[page %d cannot be shown: %s]", n, why(err))}, false
+		return Page{Number: n, Text: fmt.Sprintf("[page %d cannot be shown: %s]", n, reasonOf(err))}, false
 	}
 	return p, true
 }
@@ -144,8 +144,8 @@ func (b *book) ready(memory int) bool {
 	return b.restarts <= maxRestarts && b.start(memory) == nil
 }
 
-// why returns the reason that a page cannot be shown.
-func why(err error) string {
+// reasonOf returns the reason that a page cannot be shown.
+func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, errNoSize):
 		return "it has no size"

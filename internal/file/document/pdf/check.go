@@ -49,9 +49,9 @@ const noEnd = "its end is missing"
 
 // verdict is the result of the check.
 type verdict struct {
-	pages int    // 0 if unknown
-	flaw  string // the reason that the file is invalid, in plain words; "" if it is valid
-	minor bool   // whether the flaw is in no part that is read here, so that nothing is missing
+	pages  int    // 0 if unknown
+	reason string // the reason that the file is invalid, in plain words; "" if it is valid
+	minor  bool   // whether the flaw is in no part that is read here, so that nothing is missing
 }
 
 // checkStart returns a fault if the file has no PDF header or is too large.
@@ -85,7 +85,7 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 	}
 	defer func() {
 		if recover() != nil { // pdfcpu catches only panics of its own
-			v, err = verdict{flaw: "its structure makes no sense"}, nil
+			v, err = verdict{reason: "its structure makes no sense"}, nil
 		}
 		if size > maxChecked/8 {
 			debug.FreeOSMemory() // pdfium needs the memory
@@ -94,7 +94,7 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 	pages, err := validPages(io.NewSectionReader(file, 0, size))
 	switch {
 	case err == nil && !hasEnd(file, size):
-		return verdict{pages: pages, flaw: noEnd}, nil
+		return verdict{pages: pages, reason: noEnd}, nil
 	case err == nil:
 		return verdict{pages: pages}, nil
 	case errors.Is(err, pdfcpu.ErrWrongPassword):
@@ -103,10 +103,10 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 		return verdict{}, nil
 	}
 	if errors.As(err, &errReading{}) && !hasEnd(file, size) {
-		return verdict{flaw: noEnd}, nil // all other errors follow from that
+		return verdict{reason: noEnd}, nil // all other errors follow from that
 	}
 	flaw, minor := reason(err)
-	return verdict{flaw: flaw, minor: minor}, nil
+	return verdict{reason: flaw, minor: minor}, nil
 }
 
 // disableConfig stops pdfcpu from creating a folder in the user's configuration.
@@ -160,9 +160,9 @@ func hasEnd(file io.ReaderAt, size int64) bool {
 func (v verdict) note(pages int) string {
 	switch {
 	case v.minor:
-		return "the file breaks the rules of PDF: " + v.flaw + "; its pages could be read"
-	case v.flaw != "":
-		return "the file is damaged: " + v.flaw + "; what is shown is what could be recovered"
+		return "the file breaks the rules of PDF: " + v.reason + "; its pages could be read"
+	case v.reason != "":
+		return "the file is damaged: " + v.reason + "; what is shown is what could be recovered"
 	case v.pages > 0 && v.pages != pages:
 		return fmt.Sprintf("the file is damaged: it can be read as having %d pages or %d; the latter is shown", v.pages, pages)
 	}

@@ -78,15 +78,15 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	}
 	defer b.close()
 	if b.pages == 0 {
-		return nil, damaged(firstOf(v.flaw, "it has no pages"))
+		return nil, damaged(firstOf(v.reason, "it has no pages"))
 	}
 	first, last, err := r.span(b.pages)
 	if err != nil {
 		return nil, err
 	}
 	doc := &Document{PageCount: b.pages, Note: v.note(b.pages)}
-	if shown := doc.fill(b, r, first, last); shown == 0 && v.flaw != "" {
-		return nil, damaged(v.flaw)
+	if shown := doc.fill(b, r, first, last); shown == 0 && v.reason != "" {
+		return nil, damaged(v.reason)
 	}
 	return doc, nil
 }

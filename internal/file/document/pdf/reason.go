@@ -68,7 +68,7 @@ func refusal(v verdict, err error) error {
 			Next: "Ask the user for a copy without encryption.",
 		}
 	case errors.Is(err, pdfium.ErrFormat), errors.Is(err, pdfium.ErrFile), errors.Is(err, errBroke):
-		return damaged(firstOf(v.flaw, "its structure is broken"))
+		return damaged(firstOf(v.reason, "its structure is broken"))
 	}
 	return err
 }

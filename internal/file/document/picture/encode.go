@@ -125,7 +125,7 @@ var errOver = errors.New("over the budget")
 
 // budget stores up to MaxBytes. It counts further bytes, or fails if stop is true.
 type budget struct {
-	kept  bytes.Buffer
+	buf   bytes.Buffer
 	bytes int
 	stop  bool
 }
@@ -134,7 +134,7 @@ func (b *budget) Write(p []byte) (int, error) {
 	b.bytes += len(p)
 	switch {
 	case b.bytes <= MaxBytes:
-		b.kept.Write(p)
+		b.buf.Write(p)
 	case b.stop:
 		return 0, errOver
 	}
@@ -143,5 +143,5 @@ func (b *budget) Write(p []byte) (int, error) {
 
 func (b *budget) picture(mime string, img image.Image) *Picture {
 	size := img.Bounds()
-	return &Picture{MIMEType: mime, Data: b.kept.Bytes(), Width: size.Dx(), Height: size.Dy()}
+	return &Picture{MIMEType: mime, Data: b.buf.Bytes(), Width: size.Dx(), Height: size.Dy()}
 }

@@ -38,7 +38,7 @@ func shown(t *testing.T, p *Picture) image.Image {
 	if h.turn >= 5 {
 		w, ht = ht, w
 	}
-	if h.format.mime != p.MIMEType || !h.format.taken || p.Width != w || p.Height != ht {
+	if h.format.mime != p.MIMEType || !h.format.accepted || p.Width != w || p.Height != ht {
 		t.Errorf("is said to be %s of %d x %d, is %s of %d x %d", p.MIMEType, p.Width, p.Height, h.format.mime, w, ht)
 	}
 	if max(p.Width, p.Height) > MaxSide || len(p.Data) > MaxBytes {

@@ -19,7 +19,7 @@ import (
 // format is a picture format.
 type format struct {
 	name, mime string
-	taken      bool // whether models accept the format
+	accepted   bool // whether models accept the format
 	lossless   bool // so that a picture is most likely text or line art
 
 	starts func(start []byte) bool          // reports whether a file with this start has the format

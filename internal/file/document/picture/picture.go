@@ -89,7 +89,7 @@ func Fit(data []byte) (*Picture, error) {
 		w, ht = ht, w
 	}
 	p := &Picture{MIMEType: h.format.mime, Data: data, Width: w, Height: ht}
-	if !h.format.taken || h.turn != upright || max(w, ht) > MaxSide || len(data) > MaxBytes {
+	if !h.format.accepted || h.turn != upright || max(w, ht) > MaxSide || len(data) > MaxBytes {
 		if p, err = render(img, h.turn, h.lossless); err != nil {
 			return nil, err
 		}

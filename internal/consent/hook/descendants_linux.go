@@ -12,15 +12,15 @@ import (
 // Limits of the search, for a hook that starts processes faster than they are
 // found.
 const (
-	maxKin    = 1000 // number of processes
-	maxRounds = 100  // one millisecond each; a busy machine may need several
+	maxDescendants = 1000 // number of processes
+	maxRounds      = 100  // one millisecond each; a busy machine may need several
 )
 
-// kin holds the descendants of a hook, in particular those that have left its
+// descendants holds the descendants of a hook, in particular those that have left its
 // process group. They are found by the hook's session, which timeout(1) does
 // not leave, or by their parents, which finds processes started with setsid(1).
 // A process that has both left the session and lost its parent is not found.
-type kin struct {
+type descendants struct {
 	found []*os.Process // by a descriptor, so that a reused id cannot be hit
 }
 
@@ -28,14 +28,14 @@ type kin struct {
 // finds no more. A running process could start another one, or end and leave
 // one without a parent, during the search. A process that received SIGSTOP may
 // still be starting another one.
-func (k *kin) freeze(leader int) {
+func (k *descendants) freeze(leader int) {
 	for range maxRounds {
 		before := len(k.found)
 		_ = syscall.Kill(-leader, syscall.SIGSTOP)
 		k.signal(leader, syscall.SIGSTOP)
-		still := isStill(leader)
+		still := isStopped(leader)
 		for _, p := range k.found {
-			still = still && isStill(p.Pid)
+			still = still && isStopped(p.Pid)
 		}
 		if k.look(leader); still && len(k.found) == before {
 			return
@@ -46,7 +46,7 @@ func (k *kin) freeze(leader int) {
 
 // look adds the processes that belong to the hook or descend from those already
 // found.
-func (k *kin) look(leader int) {
+func (k *descendants) look(leader int) {
 	all := processes()
 	ours := map[int]bool{leader: true}
 	for _, p := range k.found {
@@ -54,7 +54,7 @@ func (k *kin) look(leader int) {
 			ours[p.Pid] = true
 		}
 	}
-	for more := true; more && len(ours) < maxKin; {
+	for more := true; more && len(ours) < maxDescendants; {
 		more = false
 		for pid, s := range all {
 			if !ours[pid] && (s.session == leader || ours[s.parent]) {
@@ -65,7 +65,7 @@ func (k *kin) look(leader int) {
 	}
 }
 
-func (k *kin) add(pid int, s status) {
+func (k *descendants) add(pid int, s status) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return
@@ -84,9 +84,9 @@ type status struct {
 	started         string // start time in ticks since boot
 }
 
-// isStill reports whether a process can start no other now, because it is
+// isStopped reports whether a process can start no other now, because it is
 // stopped or has ended.
-func isStill(pid int) bool {
+func isStopped(pid int) bool {
 	s, ok := look(pid)
 	return !ok || s.state != 'R' && s.state != 'S' && s.state != 'D'
 }
@@ -130,7 +130,7 @@ func look(pid int) (s status, ok bool) {
 
 // signal sends a signal to the processes outside of the group, which a signal
 // to the group does not reach.
-func (k *kin) signal(group int, sig syscall.Signal) {
+func (k *descendants) signal(group int, sig syscall.Signal) {
 	for _, p := range k.found {
 		if now, err := syscall.Getpgid(p.Pid); err != nil || now != group {
 			_ = p.Signal(sig) // an error means that it has ended
@@ -138,7 +138,7 @@ func (k *kin) signal(group int, sig syscall.Signal) {
 	}
 }
 
-func (k *kin) release() {
+func (k *descendants) release() {
 	for _, p := range k.found {
 		_ = p.Release()
 	}

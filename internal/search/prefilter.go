@@ -9,14 +9,14 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// guess is a prefilter that uses records before their files are looked at. Files that
+// prefilter excludes files by their records, before the files are looked at. Files that
 // can match are opened anyway, and looked at when they are read, so each file is looked
-// at only once. A looker for each worker makes the guess folder by folder while it
-// looks at the other files: the data it needs is already loaded then.
-type guess struct {
+// at only once. Each worker has a prefilterWorker, which excludes files folder by folder
+// while it looks at the others: the data it needs is already loaded then.
+type prefilter struct {
 	t       *Tree
 	q       *Query
-	listing *walk.Listing // what the guess is made for; nil if there is none
+	listing *walk.Listing // what the prefilter is made for; nil if there is none
 	picked  []bool        // see choose
 
 	// look marks the files to be looked at before any is read: those that cannot match
@@ -37,7 +37,7 @@ const unseen = -1
 
 // begin makes the guess for the last listing, which is used if the next one is the
 // same.
-func (g *guess) begin(ctx context.Context) (err error) {
+func (g *prefilter) begin(ctx context.Context) (err error) {
 	l := g.t.last.Load()
 	if l == nil {
 		return nil
@@ -54,7 +54,7 @@ func (g *guess) begin(ctx context.Context) (err error) {
 
 // asks returns the filter for the current records, which caches its results, and their
 // version. t.mu must be held.
-func (g *guess) asks() (*index.Filter, uint64) {
+func (g *prefilter) asks() (*index.Filter, uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.filter == nil || g.version != g.t.version {
@@ -63,17 +63,17 @@ func (g *guess) asks() (*index.Filter, uint64) {
 	return g.filter, g.version
 }
 
-// looker returns a new looker. Lookers are called while the walk is locked.
-func (g *guess) looker(ctx context.Context) walk.Looker {
+// newWorker returns a new prefilterWorker. It is called while the walk is locked.
+func (g *prefilter) newWorker(ctx context.Context) walk.StatChooser {
 	g.t.mu.RLock()
 	defer g.t.mu.RUnlock()
-	l := &looker{guess: g, ctx: ctx, device: g.t.device.Load()}
+	l := &prefilterWorker{prefilter: g, ctx: ctx, device: g.t.device.Load()}
 	l.filter, l.version = g.asks()
 	return l
 }
 
 // files returns the number of files left in all folders.
-func (g *guess) files() (n int) {
+func (g *prefilter) files() (n int) {
 	for i, left := range g.left {
 		if left == unseen {
 			left = int32(len(g.listing.Dirs[i].Files))
@@ -83,18 +83,18 @@ func (g *guess) files() (n int) {
 	return n
 }
 
-// looker makes the guess for some of the folders. It is for one goroutine.
-type looker struct {
-	*guess
+// prefilterWorker makes the prefilter for some of the folders. It is for one goroutine.
+type prefilterWorker struct {
+	*prefilter
 	ctx     context.Context
-	version uint64 // of the tree when the looker was made; with another one it knows nothing
+	version uint64 // of the tree when the worker was made; it is of no use with another one
 	device  uint64
 	filter  *index.Filter
 	ranges  []index.Range
 }
 
-// Want returns the picked files except those that can match.
-func (l *looker) Want(folder int) []bool {
+// Choose returns the picked files except those that can match.
+func (l *prefilterWorker) Choose(folder int) []bool {
 	first, files := l.listing.First[folder], l.listing.Dirs[folder].Files
 	if l.look == nil {
 		if l.picked == nil {
@@ -124,8 +124,8 @@ func (l *looker) Want(folder int) []bool {
 	return look
 }
 
-// Seen finds which of the files cannot match.
-func (l *looker) Seen(folder int, stamps []walk.Stamp) {
+// Receive finds which of the files cannot match.
+func (l *prefilterWorker) Receive(folder int, stamps []walk.Stamp) {
 	if l.look == nil {
 		return
 	}

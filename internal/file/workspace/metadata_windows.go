@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// keptAttributes lists the attributes that a new file gets from the old.
-const keptAttributes = windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
+// copiedAttributes lists the attributes that a new file gets from the old.
+const copiedAttributes = windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
 
-// keep gives the new file t the access control list and the attributes of old. It fails
+// copyMetadata gives the new file t the access control list and the attributes of old. It fails
 // if a list that differs from the inherited one cannot be copied, since the list may
 // deny others access to the file.
-func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
+func copyMetadata(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	list, err := accessList(old.File)
 	if err != nil {
 		return false, false, fmt.Errorf("reading the access control list: %w", err)
@@ -26,7 +26,7 @@ func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 			return false, false, fmt.Errorf("keeping the access control list: %w", err)
 		}
 	}
-	keepFlags(t.file, old.Info)
+	copyFlags(t.file, old.Info)
 	return false, false, nil
 }
 
@@ -62,18 +62,18 @@ func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
 	return windows.SetSecurityInfo(file, windows.SE_FILE_OBJECT, what, nil, nil, dacl, nil)
 }
 
-// keepFlags copies keptAttributes. It ignores errors: a file that is no longer hidden
+// copyFlags copies copiedAttributes. It ignores errors: a file that is no longer hidden
 // does no harm.
-func keepFlags(file *os.File, old fs.FileInfo) {
+func copyFlags(file *os.File, old fs.FileInfo) {
 	data, ok := old.Sys().(*syscall.Win32FileAttributeData)
-	if !ok || data.FileAttributes&keptAttributes == 0 {
+	if !ok || data.FileAttributes&copiedAttributes == 0 {
 		return
 	}
 	info := struct {
 		times      [4]int64 // 0: unchanged
 		attributes uint32
 		_          uint32
-	}{attributes: data.FileAttributes&keptAttributes | windows.FILE_ATTRIBUTE_ARCHIVE}
+	}{attributes: data.FileAttributes&copiedAttributes | windows.FILE_ATTRIBUTE_ARCHIVE}
 	_ = windows.SetFileInformationByHandle(windows.Handle(file.Fd()), windows.FileBasicInfo, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 }
 

@@ -48,7 +48,7 @@ func TestGuess(t *testing.T) {
 				s.build.Wait()
 			}
 			p, err := s.Tree(dir, opener(dir)).plan(context.Background(), q(), new(Answer))
-			if err != nil || p.news || slices.ContainsFunc(p.jobs, func(j job) bool { return j.known == unknown }) {
+			if err != nil || p.hasNew || slices.ContainsFunc(p.jobs, func(j job) bool { return j.known == unknown }) {
 				t.Errorf("%s, mode %v: not known again: %+v, %v", name, mode, p.jobs, err)
 			}
 		}
@@ -94,8 +94,8 @@ func TestGuessKept(t *testing.T) {
 		if name != "nothing" {
 			others = 1
 		}
-		if kept != 1 || len(p.jobs) != 1+others || p.news != (others > 0) {
-			t.Errorf("%s: %d parts of files, %d files, news: %t", name, kept, len(p.jobs), p.news)
+		if kept != 1 || len(p.jobs) != 1+others || p.hasNew != (others > 0) {
+			t.Errorf("%s: %d parts of files, %d files, news: %t", name, kept, len(p.jobs), p.hasNew)
 		}
 	}
 }
@@ -175,11 +175,11 @@ func TestGuessLook(t *testing.T) {
 		if !tc.all {
 			q.Pick = func(_, name string) bool { return name < "c" }
 		}
-		g := &guess{t: s.Tree(dir, opener(dir)), q: q}
+		g := &prefilter{t: s.Tree(dir, opener(dir)), q: q}
 		if err := g.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := g.looker(t.Context()).Want(0); !slices.Equal(got, tc.want) {
+		if got := g.newWorker(t.Context()).Choose(0); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %v, want %v", tc.asked, got, tc.want)
 		}
 	}
@@ -216,21 +216,21 @@ func TestGuessLeft(t *testing.T) {
 		if tc.pick {
 			q.Pick = func(_, name string) bool { return name != "x" }
 		}
-		g := &guess{t: tree, q: q}
+		g := &prefilter{t: tree, q: q}
 		if err := g.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		looker := func() walk.Looker {
-			l := g.looker(t.Context())
+		newChooser := func() walk.StatChooser {
+			l := g.newWorker(t.Context())
 			if tc.anew {
 				tree.version++
-				if got := l.Want(0); got != nil {
+				if got := l.Choose(0); got != nil {
 					t.Errorf("wanted by other records: %v", got)
 				}
 			}
 			return l
 		}
-		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, looker); err != nil {
+		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, newChooser); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(g.left, tc.left) {
@@ -271,7 +271,7 @@ func TestGuessNew(t *testing.T) {
 		s.build.Wait()
 	}
 	s.racy = -1 << 62
-	if p, err := s.Tree(dir, opener(dir)).plan(t.Context(), foo(t), new(Answer)); err != nil || !p.news || len(p.jobs) != 1 {
+	if p, err := s.Tree(dir, opener(dir)).plan(t.Context(), foo(t), new(Answer)); err != nil || !p.hasNew || len(p.jobs) != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -314,8 +314,8 @@ func TestGuessYoung(t *testing.T) {
 		if err == nil {
 			err = tree.run(context.Background(), foo(t), p, a)
 		}
-		if err != nil || a.Total != 1 || p.news == young {
-			t.Errorf("young %t: %d files, news: %t, %v", young, a.Total, p.news, err)
+		if err != nil || a.Total != 1 || p.hasNew == young {
+			t.Errorf("young %t: %d files, news: %t, %v", young, a.Total, p.hasNew, err)
 		}
 	}
 }
@@ -335,7 +335,7 @@ func TestGuessSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for guessed, want := range map[bool]string{true: "a+ b", false: "a b"} {
-		g := &guess{t: tree, q: foo(t)}
+		g := &prefilter{t: tree, q: foo(t)}
 		if guessed {
 			if err := g.begin(ctx); err != nil || g.listing != l {
 				t.Fatalf("a guess of another listing, %v", err)
@@ -372,11 +372,11 @@ func TestGuessSeen(t *testing.T) {
 
 // guessing begins a guess for foo in a known folder, and returns the stamps of its
 // files.
-func guessing(t *testing.T, s *Searcher, dir string) (*guess, []walk.Stamp) {
+func guessing(t *testing.T, s *Searcher, dir string) (*prefilter, []walk.Stamp) {
 	t.Helper()
 	search(t, s, dir, foo(t))
 	s.build.Wait()
-	g := &guess{t: s.Tree(dir, opener(dir)), q: foo(t)}
+	g := &prefilter{t: s.Tree(dir, opener(dir)), q: foo(t)}
 	_, stamps, err := g.t.list.RefreshStat(t.Context(), nil, nil, nil)
 	if err := errors.Join(err, g.begin(t.Context())); err != nil {
 		t.Fatal(err)
@@ -390,9 +390,9 @@ func TestGuessLooked(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), "foo\n")
 	write(t, filepath.Join(dir, "b"), "bar\n")
 	g, stamps := guessing(t, s, dir)
-	l := g.looker(t.Context())
-	l.Want(0)
-	l.Seen(0, stamps)
+	l := g.newWorker(t.Context())
+	l.Choose(0)
+	l.Receive(0, stamps)
 	if !slices.Equal(g.look, []bool{false, true}) || !slices.Equal(g.left, []int32{1}) {
 		t.Errorf("%v cannot match, %v are left", g.look, g.left)
 	}
@@ -413,12 +413,12 @@ func TestGuessOfAnother(t *testing.T) {
 		s, dir := believing(t)
 		write(t, filepath.Join(dir, "a"), "bar\n")
 		g, stamps := guessing(t, s, dir)
-		tree, l := g.t, g.looker(t.Context())
-		l.Want(0)
+		tree, l := g.t, g.newWorker(t.Context())
+		l.Choose(0)
 		if tc.anew {
 			tree.version++
 		}
-		l.Seen(0, stamps)
+		l.Receive(0, stamps)
 		if !slices.Equal(g.look, []bool{true}) {
 			t.Fatalf("%s: %v", name, g.look)
 		}
@@ -442,7 +442,7 @@ func TestGuessOfAnother(t *testing.T) {
 // TestGuessAsked checks that a filter caches its results until records are made anew.
 func TestGuessAsked(t *testing.T) {
 	s, dir := believing(t)
-	g := &guess{t: s.Tree(dir, opener(dir)), q: foo(t)}
+	g := &prefilter{t: s.Tree(dir, opener(dir)), q: foo(t)}
 	first, _ := g.asks()
 	again, _ := g.asks()
 	g.t.version++

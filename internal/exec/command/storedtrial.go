@@ -16,28 +16,28 @@ import (
 	"mcp-toolset/internal/record/state"
 )
 
-// known is the content of the file that stores the last trial.
-type known struct {
+// storedTrial is the content of the file that stores the last trial.
+type storedTrial struct {
 	Key    string   // hash of the circumstances of the trial; see circumstances
 	Broken []string // promises that did not hold for read-only commands
 }
 
-// maxKnown is the limit of the file, in bytes.
-const maxKnown = 64 << 10
+// maxStoredTrial is the limit of the file, in bytes.
+const maxStoredTrial = 64 << 10
 
-// ReadOnlyKnown is ReadOnly, but uses the stored trial of a server with the same state
+// StoredReadOnly is ReadOnly, but uses the stored trial of a server with the same state
 // folder if it was made under the same circumstances. That saves a server that only
 // lists its tools from starting processes. It never decides how a command runs: Start
 // makes its own trial. Without a stored trial it waits for a new one, for startTime at
-// most. The error wraps ErrLater if the answer may change later.
+// most. The error wraps ErrRetry if the answer may change later.
 //
 // The trial is stored if the state folder exists or Begin asks for it: a server makes the
 // folder, a command such as doctor leaves no files.
-func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
+func (c *Commands) StoredReadOnly(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
 	}
-	if broken, ok := c.knownReadOnly(); ok {
+	if broken, ok := c.storedPromises(); ok {
 		return c.readOnlyLacks(broken)
 	}
 	r, a := c.attempted()
@@ -45,20 +45,20 @@ func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 		r = a.wait(ctx, a.readOnly, startTime)
 	}
 	err := c.readOnly(r.ReadOnly)
-	if r.ReadOnly.Err != nil && sandbox.Supported && c.unwanted() == nil {
-		return &later{err}
+	if r.ReadOnly.Err != nil && sandbox.Supported && c.disabledReason() == nil {
+		return &retryError{err}
 	}
 	return err
 }
 
-// ErrLater is wrapped by the error of a trial that may succeed when it is repeated.
-var ErrLater = errors.New("it is tried again with the next command")
+// ErrRetry is wrapped by the error of a trial that may succeed when it is repeated.
+var ErrRetry = errors.New("it is tried again with the next command")
 
-// later is an error that wraps ErrLater.
-type later struct{ error }
+// retryError is an error that wraps ErrRetry.
+type retryError struct{ error }
 
-func (l *later) Error() string   { return l.error.Error() + "; " + ErrLater.Error() }
-func (l *later) Unwrap() []error { return []error{l.error, ErrLater} }
+func (l *retryError) Error() string   { return l.error.Error() + "; " + ErrRetry.Error() }
+func (l *retryError) Unwrap() []error { return []error{l.error, ErrRetry} }
 
 // OnTried registers f to be called when a trial is complete. If one already is, it
 // calls f at once.
@@ -72,12 +72,12 @@ func (c *Commands) OnTried(f func()) {
 	}
 }
 
-func (c *Commands) knownFile() string { return filepath.Join(c.config.State, "containment.json") }
+func (c *Commands) trialFile() string { return filepath.Join(c.config.State, "containment.json") }
 
-// knownReadOnly returns the promises that did not hold in a stored trial. ok is false
+// storedPromises returns the promises that did not hold in a stored trial. ok is false
 // if there is none for the present circumstances.
-func (c *Commands) knownReadOnly() (broken []string, ok bool) {
-	k, err := readKnown(c.knownFile())
+func (c *Commands) storedPromises() (broken []string, ok bool) {
+	k, err := readTrial(c.trialFile())
 	return k.Broken, err == nil && k.Key == c.circumstances()
 }
 
@@ -86,33 +86,33 @@ func (c *Commands) remember(t Trial) {
 	if t.Err != nil || len(t.Canaries) == 0 || !c.store.Load() && !exists(c.config.State) {
 		return
 	}
-	if err := writeKnown(c.knownFile(), known{c.circumstances(), t.lacks()}); err != nil {
+	if err := writeTrial(c.trialFile(), storedTrial{c.circumstances(), t.lacks()}); err != nil {
 		c.config.Log.Debug("the trial of the containment is not stored", "error", err)
 	}
 }
 
-func readKnown(file string) (k known, err error) {
+func readTrial(file string) (k storedTrial, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return k, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxKnown+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxStoredTrial+1))
 	switch {
 	case err != nil:
 		return k, err
-	case len(text) > maxKnown:
+	case len(text) > maxStoredTrial:
 		return k, errors.New("the file is too long")
 	}
 	if err := json.Unmarshal(text, &k); err != nil {
-		return known{}, err
+		return storedTrial{}, err
 	}
 	return k, nil
 }
 
-// writeKnown replaces the file by an atomic write, so that readers see either the old
+// writeTrial replaces the file by an atomic write, so that readers see either the old
 // or the new one.
-func writeKnown(file string, k known) error {
+func writeTrial(file string, k storedTrial) error {
 	if err := state.EnsurePrivate(filepath.Dir(file)); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (c *Commands) circumstances() string {
 		contents("/proc/sys/kernel/random/boot_id"), contents("/proc/sys/kernel/osrelease"),
 		contents("/proc/sys/user/max_user_namespaces"), contents("/proc/sys/kernel/unprivileged_userns_clone"),
 		contents("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
-		c.program, program, os.Geteuid(), os.Getegid(), rights(), contents("/proc/self/attr/current"), sandbox.Here(), users,
+		c.program, program, os.Geteuid(), os.Getegid(), rights(), contents("/proc/self/attr/current"), sandbox.CurrentNamespaces(), users,
 		c.config.Sandbox, c.config.Roots, c.config.AllowRead, c.config.AllowWrite, c.config.Closed, c.config.Protected, c.config.Home, c.config.State, c.config.Offline,
 		c.programs(), os.TempDir(),
 	}))

@@ -37,10 +37,10 @@ const (
 // change. A retry soon is of no use.
 var ErrNotReported = errors.New("the file system does not tell of changes")
 
-// vouch is the state of a Tree's watcher. The turn guards it.
-type vouch struct {
+// watchState is the state of a Tree's watcher. The turn guards it.
+type watchState struct {
 	watcher *watcher
-	vouches bool    // every folder is watched and was looked at
+	covered bool    // every folder is watched and was looked at
 	err     error   // why there is no watcher any more; final if it is ErrClosed
 	attend  []*node // nodes to be looked at without events: see flatten
 	marked  bool    // some nodes are changed that check has not seen
@@ -62,9 +62,9 @@ type mark struct {
 // watcher adds watches for several workers.
 type watcher struct {
 	*watch.Watcher[mark]
-	mu   sync.Mutex
-	err  error   // why it cannot vouch
-	lost []*node // nodes that lost their watches to others
+	mu          sync.Mutex
+	err         error   // why it cannot vouch
+	lostWatches []*node // nodes that lost their watches to others
 }
 
 func (w *watcher) fail(err error) {
@@ -86,7 +86,7 @@ func (w *watcher) folder(n *node, f folder) {
 	if had && former.node != n && former.id == 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.lost = append(w.lost, former.node)
+		w.lostWatches = append(w.lostWatches, former.node)
 	}
 }
 
@@ -100,29 +100,29 @@ func (w *watcher) mount(n *node, f folder, s Stamp) {
 
 // drain handles the pending events, and reports whether the tree is vouched for.
 func (t *Tree) drain() bool {
-	v := &t.vouch
+	v := &t.watching
 	if v.watcher == nil {
 		return false
 	}
-	if err := v.watcher.Drain(t.told); err != nil {
-		t.stopVouching(err)
+	if err := v.watcher.Drain(t.handleEvent); err != nil {
+		t.stopWatching(err)
 	}
-	return v.vouches
+	return v.covered
 }
 
-// told handles one event.
-func (t *Tree) told(key mark, what watch.Kind) {
+// handleEvent handles one event.
+func (t *Tree) handleEvent(key mark, what watch.Kind) {
 	n := key.node
 	switch {
 	case key.id != 0:
-		t.vouch.memory.touch(key, what == watch.Ended)
+		t.watching.memory.touch(key, what == watch.Ended)
 		return
 	case what == watch.Attributes:
-		t.vouch.all = true
+		t.watching.all = true
 	case what == watch.Ended:
 		n.watched = nil
 	}
-	n.changed, t.vouch.marked = true, true
+	n.changed, t.watching.marked = true, true
 }
 
 // sameTop reports whether the top is still the watched folder.
@@ -133,37 +133,37 @@ func (t *Tree) sameTop(top folder) bool {
 
 // judgeWatches handles the errors and lost watches of an update.
 func (t *Tree) judgeWatches() {
-	v := &t.vouch
+	v := &t.watching
 	if v.watcher == nil {
 		return
 	}
 	if err := v.watcher.err; err != nil {
-		t.stopVouching(err)
+		t.stopWatching(err)
 		return
 	}
-	for _, n := range v.watcher.lost {
+	for _, n := range v.watcher.lostWatches {
 		if t.live(n) {
 			n.changed, v.marked = true, true
 		}
 	}
-	v.watcher.lost = nil
+	v.watcher.lostWatches = nil
 	if v.memory.on {
 		for _, n := range t.nodes {
-			if n.sight.all {
+			if n.state.all {
 				v.memory.enqueue(n)
 			}
 		}
 	}
 }
 
-// stopVouching drops the watcher. StartWatching closes it later, because that takes
+// stopWatching drops the watcher. StartWatching closes it later, because that takes
 // long.
-func (t *Tree) stopVouching(err error) {
-	v := &t.vouch
+func (t *Tree) stopWatching(err error) {
+	v := &t.watching
 	if v.watcher == nil {
 		return
 	}
-	v.dead, v.watcher, v.vouches, v.all, v.err = v.watcher, nil, false, false, err
+	v.dead, v.watcher, v.covered, v.all, v.err = v.watcher, nil, false, false, err
 	t.forgetStamps()
 }
 
@@ -178,12 +178,12 @@ func (t *Tree) stopVouching(err error) {
 // and without Options.Watch) or watch.ErrClosed. After watch.ErrLost (more changes than
 // the kernel queues) or watch.ErrFull the caller should wait for a while.
 func (t *Tree) StartWatching(ctx context.Context) error {
-	if !t.options.Watch || !stampsTell {
+	if !t.options.Watch || !stampsReliable {
 		return errors.ErrUnsupported
 	}
 	select {
-	case t.vouch.starting <- struct{}{}:
-		defer func() { <-t.vouch.starting }()
+	case t.watching.starting <- struct{}{}:
+		defer func() { <-t.watching.starting }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -218,8 +218,8 @@ func (t *Tree) inTurn(ctx context.Context, do func(*Top) error) error {
 		return err
 	}
 	defer t.end()
-	if t.drain(); t.vouch.watcher == nil {
-		return t.vouch.err
+	if t.drain(); t.watching.watcher == nil {
+		return t.watching.err
 	}
 	top, err := t.openTop(ctx)
 	if err != nil {
@@ -229,8 +229,8 @@ func (t *Tree) inTurn(ctx context.Context, do func(*Top) error) error {
 	if err := do(top); err != nil {
 		return err
 	}
-	if t.vouch.watcher == nil {
-		return t.vouch.err
+	if t.watching.watcher == nil {
+		return t.watching.err
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (t *Tree) renewWatcher(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
-	v := &t.vouch
+	v := &t.watching
 	dead := v.dead
 	v.dead = nil
 	err := v.err
@@ -263,7 +263,7 @@ func (t *Tree) renewWatcher(ctx context.Context) error {
 
 // prune removes unused watches if there are many.
 func (t *Tree) prune() {
-	v := &t.vouch
+	v := &t.watching
 	if t.dirty || t.listing == nil || v.watcher.Len() < spareWatches+2*(len(t.nodes)+v.memory.files()) {
 		return
 	}
@@ -281,8 +281,8 @@ func (t *Tree) prune() {
 // watchFolders watches some more folders. When all are watched, it looks at the stamps
 // of all.
 func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error) {
-	v := &t.vouch
-	if v.vouches {
+	v := &t.watching
+	if v.covered {
 		return true, nil
 	}
 	w := v.watcher
@@ -296,7 +296,7 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 		if n++; n > watchBatch || w.err != nil {
 			break
 		}
-		w.known(&loc, node)
+		w.watchKnown(&loc, node)
 	}
 	v.marked = true // known may have changed some
 	if t.judgeWatches(); v.watcher == nil || n > watchBatch {
@@ -310,7 +310,7 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 			return false, nil // once more
 		}
 	}
-	v.vouches = true
+	v.covered = true
 	t.forgetStamps()
 	if v.watcher.Len()+t.listing.Files <= v.watcher.Limit() {
 		v.memory = stampMemory{on: true, loose: map[uint64]bool{}}
@@ -318,8 +318,8 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 	return true, nil
 }
 
-// known watches a folder that was read before, if it is still the same.
-func (w *watcher) known(loc *locator, n *node) {
+// watchKnown watches a folder that was read before, if it is still the same.
+func (w *watcher) watchKnown(loc *locator, n *node) {
 	f, err := loc.enter(n.place)
 	if err != nil {
 		n.changed = true
@@ -335,20 +335,20 @@ func (w *watcher) known(loc *locator, n *node) {
 	w.mount(n, f, s)
 }
 
-// Vouched reports whether a watcher vouches for the tree now, as far as is known
+// Covered reports whether a watcher vouches for the tree now, as far as is known
 // without reading events.
-func (t *Tree) Vouched() bool {
+func (t *Tree) Covered() bool {
 	t.turn <- struct{}{}
 	defer t.end()
-	return t.vouch.vouches
+	return t.watching.covered
 }
 
 // Close closes the watcher. The Tree can still be used, without a watcher.
 func (t *Tree) Close() {
 	t.turn <- struct{}{}
-	t.stopVouching(nil)
-	dead := t.vouch.dead
-	t.vouch.dead, t.vouch.err = nil, watch.ErrClosed
+	t.stopWatching(nil)
+	dead := t.watching.dead
+	t.watching.dead, t.watching.err = nil, watch.ErrClosed
 	t.end()
 	if dead != nil {
 		dead.Close()

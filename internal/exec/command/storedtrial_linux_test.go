@@ -45,26 +45,26 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := another(nil)
-	if got := first.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(first) {
+	if got := first.StoredReadOnly(t.Context()) == nil; got != want || !tried(first) {
 		t.Errorf("%v, want %v; tried %v", got, want, tried(first))
 	}
 	info, err := os.Lstat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if got := first.ReadOnlyKnown(t.Context()) == nil; got != want {
+	if got := first.StoredReadOnly(t.Context()) == nil; got != want {
 		t.Error("the second answer differs")
 	}
 	again := another(nil)
-	if got := again.ReadOnlyKnown(t.Context()) == nil; got != want || tried(again) {
+	if got := again.StoredReadOnly(t.Context()) == nil; got != want || tried(again) {
 		t.Errorf("%v, want %v; tried %v", got, want, tried(again))
 	}
 	other := another(func(c *Config) { c.Offline = true })
-	if got := other.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(other) {
+	if got := other.StoredReadOnly(t.Context()) == nil; got != want || !tried(other) {
 		t.Errorf("under other settings %v, want %v; tried %v", got, want, tried(other))
 	}
 	// The new trial has replaced the first.
-	if c := another(nil); c.ReadOnlyKnown(t.Context()) == nil != want || !tried(c) {
+	if c := another(nil); c.StoredReadOnly(t.Context()) == nil != want || !tried(c) {
 		t.Error("an answer under other settings was used")
 	}
 }
@@ -113,7 +113,7 @@ func TestKnownDamaged(t *testing.T) {
 	want := answer(t, another)
 	ended := func(c *Commands) { c.Report(t.Context()) } // the rest of a trial continues in the background
 	first := another(nil)
-	if err := first.ReadOnlyKnown(t.Context()); (err == nil) != want {
+	if err := first.StoredReadOnly(t.Context()); (err == nil) != want {
 		t.Fatal(err)
 	}
 	ended(first)
@@ -121,20 +121,20 @@ func TestKnownDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var k known
+	var k storedTrial
 	if err := json.Unmarshal(good, &k); err != nil || k.Key == "" {
 		t.Fatalf("%s: %v", good, err)
 	}
 	for name, text := range map[string]string{
 		"empty": "", "cut": string(good[:len(good)-2]), "no JSON": "x", "null": "null", "other": `["a"]`, "two": string(good) + string(good),
-		"long": string(good) + strings.Repeat(" ", maxKnown), "key": `{"Key":"x","Broken":["write"]}`, "no key": `{"Broken":["write"]}`,
+		"long": string(good) + strings.Repeat(" ", maxStoredTrial), "key": `{"Key":"x","Broken":["write"]}`, "no key": `{"Broken":["write"]}`,
 		"wrong type": `{"Key":"` + k.Key + `","Broken":3}`,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c := another(nil)
-		if got := c.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(c) {
+		if got := c.StoredReadOnly(t.Context()) == nil; got != want || !tried(c) {
 			t.Errorf("%s: %v, want %v; tried %v", name, got, want, tried(c))
 		}
 		if now, err := os.ReadFile(file); err != nil || string(now) != string(good) {
@@ -150,7 +150,7 @@ func TestKnownDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := another(nil)
-	if c.ReadOnlyKnown(t.Context()) == nil != want || !tried(c) {
+	if c.StoredReadOnly(t.Context()) == nil != want || !tried(c) {
 		t.Error("a folder was read")
 	}
 	ended(c)
@@ -167,20 +167,20 @@ func TestKnownAnswers(t *testing.T) {
 	c := another(nil)
 	say := func(promises ...string) {
 		t.Helper()
-		if err := writeKnown(file, known{c.circumstances(), promises}); err != nil {
+		if err := writeTrial(file, storedTrial{c.circumstances(), promises}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	say()
-	if err := c.ReadOnlyKnown(t.Context()); err != nil {
+	if err := c.StoredReadOnly(t.Context()); err != nil {
 		t.Error(err)
 	}
 	say("write")
-	if err := c.ReadOnlyKnown(t.Context()); err == nil || !strings.Contains(err.Error(), "write") {
+	if err := c.StoredReadOnly(t.Context()); err == nil || !strings.Contains(err.Error(), "write") {
 		t.Error(err)
 	}
 	say("hide")
-	if err := c.ReadOnlyKnown(t.Context()); err != nil {
+	if err := c.StoredReadOnly(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if tried(c) {
@@ -189,18 +189,18 @@ func TestKnownAnswers(t *testing.T) {
 	secret := filepath.Join(c.config.Roots[0], "token")
 	c = another(func(c *Config) { c.Closed = []string{secret} })
 	say("hide")
-	if err := c.ReadOnlyKnown(t.Context()); err != nil {
+	if err := c.StoredReadOnly(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReadOnlyKnown(t.Context()); err == nil || tried(c) {
+	if err := c.StoredReadOnly(t.Context()); err == nil || tried(c) {
 		t.Errorf("%v; tried %v", err, tried(c))
 	}
 	say()
 	withoutMounts(t, c)
-	if err := c.ReadOnlyKnown(t.Context()); err != nil {
+	if err := c.StoredReadOnly(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if r, err := c.Start(t.Context(), Spec{Script: "true", Dir: c.config.Roots[0], ReadOnly: true}); err == nil {
@@ -218,7 +218,7 @@ func TestKnownUnwritable(t *testing.T) {
 	}
 	for range 2 {
 		c := another(func(c *Config) { c.State = filepath.Join(state, "state") })
-		if got := c.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(c) {
+		if got := c.StoredReadOnly(t.Context()) == nil; got != want || !tried(c) {
 			t.Errorf("%v, want %v; tried %v", got, want, tried(c))
 		}
 	}
@@ -231,7 +231,7 @@ func TestKnownAtOnce(t *testing.T) {
 	for _, c := range []*Commands{another(nil), another(nil)} {
 		for range 2 {
 			wg.Go(func() {
-				if got := c.ReadOnlyKnown(t.Context()) == nil; got != want {
+				if got := c.StoredReadOnly(t.Context()) == nil; got != want {
 					t.Errorf("%v, want %v", got, want)
 				}
 				c.Report(t.Context()) // waits for the rest of the trial
@@ -239,7 +239,7 @@ func TestKnownAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if k, err := readKnown(file); err != nil || k.Key != another(nil).circumstances() {
+	if k, err := readTrial(file); err != nil || k.Key != another(nil).circumstances() {
 		t.Errorf("%+v, %v", k, err)
 	}
 	if left := entries(t, filepath.Dir(file)); len(left) != 1 {
@@ -256,7 +256,7 @@ func TestKnownNothing(t *testing.T) {
 	} {
 		another, file := twins(t)
 		c := another(edit)
-		if c.ReadOnlyKnown(t.Context()) == nil || tried(c) {
+		if c.StoredReadOnly(t.Context()) == nil || tried(c) {
 			t.Errorf("%s: tried %v", name, tried(c))
 		}
 		if left := entries(t, filepath.Dir(file)); len(left) > 0 {
@@ -273,7 +273,7 @@ func TestKnownNothing(t *testing.T) {
 func TestKnownNoState(t *testing.T) {
 	c, _ := untriedCommands(t, nil)
 	for range 2 {
-		if got := c.ReadOnlyKnown(t.Context()) == nil; got != (c.ReadOnly(t.Context()) == nil) {
+		if got := c.StoredReadOnly(t.Context()) == nil; got != (c.ReadOnly(t.Context()) == nil) {
 			t.Error("the answers differ")
 		}
 	}
@@ -283,7 +283,7 @@ func TestKnownNoState(t *testing.T) {
 	c, _ = untriedCommands(t, nil)
 	c.Begin(true)
 	want := c.Report(t.Context()).ReadOnly.Err == nil
-	if _, err := readKnown(c.knownFile()); (err == nil) != want {
+	if _, err := readTrial(c.trialFile()); (err == nil) != want {
 		t.Errorf("the trial was not stored: %v", err)
 	}
 }

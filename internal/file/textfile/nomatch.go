@@ -19,8 +19,8 @@ const (
 	mostHits = 20
 )
 
-// Miss reports that a text to replace does not occur, and the most similar text.
-type Miss struct {
+// NoMatch reports that a text to replace does not occur, and the most similar text.
+type NoMatch struct {
 	fault.Fault
 	// First and Last are the most similar lines; 0 if there are none.
 	First, Last int
@@ -30,20 +30,20 @@ type Miss struct {
 }
 
 // Unwrap returns the Fault.
-func (m *Miss) Unwrap() error { return &m.Fault }
+func (m *NoMatch) Unwrap() error { return &m.Fault }
 
 // explain makes a Miss. It looks for the same text apart from some differences, then for a variant
 // of it, then for the most similar text.
 func explain(d []byte, old string) error {
 	if len(d) == 0 {
-		return &Miss{Fault: fault.Fault{Fact: "is empty, so it does not contain old_string", Next: "To fill it, leave old_string empty."}}
+		return &NoMatch{Fault: fault.Fault{Fact: "is empty, so it does not contain old_string", Next: "To fill it, leave old_string empty."}}
 	}
-	m := misser{view: seen(d), old: old}
+	m := similarFinder{view: normalizeEndings(d), old: old}
 	m.view = m.view[:min(len(m.view), searched)]
 	m.sketch = newSketch(m.view)
 	bare := appendBare(nil, []byte(old))
 	if len(bare) == 0 {
-		return &Miss{Fault: fault.Fault{
+		return &NoMatch{Fault: fault.Fault{
 			Fact: "does not contain old_string, which is only white space",
 			Next: "Put the lines around it into old_string as well.",
 		}}
@@ -53,27 +53,27 @@ func explain(d []byte, old string) error {
 	}
 	for _, v := range variants(old) {
 		if p := m.as(v.text); p.to > 0 {
-			return m.miss(p, fmt.Sprintf("does not contain old_string; %s it %s", m.have(p), v.why), v.next+" ")
+			return m.noMatch(p, fmt.Sprintf("does not contain old_string; %s it %s", m.have(p), v.why), v.next+" ")
 		}
 	}
 	if p, ok := m.sketch.nearest(bare); ok {
 		return m.like(m.part(p.from, p.to))
 	}
-	return &Miss{Fault: fault.Fault{
+	return &NoMatch{Fault: fault.Fault{
 		Fact: "does not contain old_string, nor lines like it",
 		Next: "Read the file and copy the text to replace from there.",
 	}}
 }
 
-// misser looks for text similar to one that does not occur.
-type misser struct {
+// similarFinder looks for text similar to one that does not occur.
+type similarFinder struct {
 	view   []byte // the text as shown to a model
 	old    string
 	sketch sketch
 }
 
 // alike finds the place whose text has the same sketch as old, with the fewest differences.
-func (m misser) alike(old string, bare []byte) (best span, names []string) {
+func (m similarFinder) alike(old string, bare []byte) (best span, names []string) {
 	tries := min(mostHits, max(1, compared/len(old)))
 	from := 0
 	for range tries {
@@ -95,12 +95,12 @@ func (m misser) alike(old string, bare []byte) (best span, names []string) {
 }
 
 // part returns the range of the view that yields a range of the sketch.
-func (m misser) part(from, to int) span {
+func (m similarFinder) part(from, to int) span {
 	return span{m.find(from), m.find(to-1) + 1}.whole(m.view)
 }
 
 // find returns the offset in the view that yields a byte of the sketch.
-func (m misser) find(i int) int {
+func (m similarFinder) find(i int) int {
 	i = min(i, len(m.sketch.text)-1)
 	from := m.sketch.piece(i)
 	return int(from.view) + offset(m.view[from.view:], i-int(from.bare))
@@ -125,7 +125,7 @@ func lineStart(view []byte, line int) int {
 }
 
 // widen extends a place by the white space around it, as far as old has white space there.
-func (m misser) widen(p span, old string) span {
+func (m similarFinder) widen(p span, old string) span {
 	if lead := len(old) - len(strings.TrimLeftFunc(old, unicode.IsSpace)); lead > 0 {
 		p.from = len(trimRight(m.view[:p.from], strings.Count(old[:lead], "\n"), old[0] == '\n'))
 	}
@@ -162,7 +162,7 @@ func trimRight(b []byte, n int, stop bool) []byte {
 }
 
 // as finds a variant of the text, exactly or otherwise by its sketch.
-func (m misser) as(text string) span {
+func (m similarFinder) as(text string) span {
 	if i := bytes.Index(m.view, []byte(text)); i >= 0 {
 		return span{i, i + len(text)}
 	}
@@ -174,7 +174,7 @@ func (m misser) as(text string) span {
 }
 
 // differing explains a place whose sketch is the same but whose text differs.
-func (m misser) differing(p span, names []string) *Miss {
+func (m similarFinder) differing(p span, names []string) *NoMatch {
 	in := "white space, case, or characters that look alike"
 	if len(names) > 0 {
 		in = list(names)
@@ -183,23 +183,23 @@ func (m misser) differing(p span, names []string) *Miss {
 	if m.lines(p).First < m.lines(p).Last {
 		verb = "differ"
 	}
-	return m.miss(p, fmt.Sprintf("does not contain old_string; %s %s from it only in %s", m.name(p), verb, in), copyAs)
+	return m.noMatch(p, fmt.Sprintf("does not contain old_string; %s %s from it only in %s", m.name(p), verb, in), copyAs)
 }
 
 const copyAs = "Copy the text as the file has it"
 
 // like shows the lines most similar to the text.
-func (m misser) like(p span) *Miss {
+func (m similarFinder) like(p span) *NoMatch {
 	lines := m.lines(p)
 	if lines.First == lines.Last {
-		return m.miss(p, "does not contain old_string; "+m.name(p)+" is most like it", copyAs)
+		return m.noMatch(p, "does not contain old_string; "+m.name(p)+" is most like it", copyAs)
 	}
 	first := m.firstDifferent(p)
-	return m.miss(p, fmt.Sprintf("does not contain old_string; %s are most like it, of which line %d is the first that differs", m.name(p), first), copyAs)
+	return m.noMatch(p, fmt.Sprintf("does not contain old_string; %s are most like it, of which line %d is the first that differs", m.name(p), first), copyAs)
 }
 
 // firstDifferent returns the number of the first line of a place that differs from the text.
-func (m misser) firstDifferent(p span) int {
+func (m similarFinder) firstDifferent(p span) int {
 	lines := m.lines(p)
 	have := m.view[lineStart(m.view, lines.First-1):]
 	want := []byte(m.old)
@@ -216,13 +216,13 @@ func (m misser) firstDifferent(p span) int {
 }
 
 // lines returns the line numbers of a place.
-func (m misser) lines(p span) Lines {
+func (m similarFinder) lines(p span) Lines {
 	first := 1 + bytes.Count(m.view[:p.from], []byte{'\n'})
 	return Lines{first, first + bytes.Count(m.view[p.from:max(p.from, p.to-1)], []byte{'\n'})}
 }
 
 // name returns the lines of a place in words.
-func (m misser) name(p span) string {
+func (m similarFinder) name(p span) string {
 	l := m.lines(p)
 	if l.First == l.Last {
 		return fmt.Sprintf("line %d", l.First)
@@ -230,7 +230,7 @@ func (m misser) name(p span) string {
 	return fmt.Sprintf("lines %d to %d", l.First, l.Last)
 }
 
-func (m misser) have(p span) string {
+func (m similarFinder) have(p span) string {
 	if l := m.lines(p); l.First < l.Last {
 		return m.name(p) + " have"
 	}

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keep gives the new file t the owner, group, permission bits and attributes of old, as
+// copyMetadata gives the new file t the owner, group, permission bits and attributes of old, as
 // far as the system permits. t must be private. What cannot be copied never opens the
 // file to more users. newOwner and newGroup report whether owner and group could not be
 // copied.
-func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
+func copyMetadata(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	file := t.file
 	st, ok := old.Info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -31,7 +31,7 @@ func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	mine, ok := now.Sys().(*syscall.Stat_t)
 	newOwner, newGroup = !ok || mine.Uid != st.Uid, !ok || mine.Gid != st.Gid
 	perm := old.Info.Mode().Perm()
-	if !keepAttributes(file, old.File) || newGroup {
+	if !copyAttributes(file, old.File) || newGroup {
 		perm &^= 0o070 &^ (perm << 3) // the group gets no more rights than others have
 	}
 	// Some file systems have no modes to set. The file remains private then.

@@ -60,10 +60,10 @@ func watchedTree(t testing.TB, dir string, rules Rules) *Tree {
 		o.Above = func() Rules { return rules }
 	}
 	tree := New(opener(dir), o)
-	tree.vouch.young, tree.vouch.mapping = -time.Hour, -time.Hour
+	tree.watching.young, tree.watching.mapping = -time.Hour, -time.Hour
 	t.Cleanup(tree.Close)
 	start(t, tree)
-	if !tree.Vouched() || !tree.vouch.memory.on {
+	if !tree.Covered() || !tree.watching.memory.on {
 		t.Fatal("not vouched for")
 	}
 	return tree
@@ -106,7 +106,7 @@ func compare(t *testing.T, tree *Tree, dir string, rules Rules) bool {
 	if diff := cmp.Diff(stamped(l, want), stamped(l, got)); diff != "" {
 		t.Fatal(diff)
 	}
-	return tree.Vouched() && tree.vouch.memory.listing == l
+	return tree.Covered() && tree.watching.memory.listing == l
 }
 
 // store changes a file, or its names, in ways that leave few traces.
@@ -219,7 +219,7 @@ func TestVouchedChanges(t *testing.T) {
 						t.Fatal("nothing changed, but there is another listing")
 					}
 					// A mount made meanwhile makes the watcher lose track.
-					if s2, _ := tree.Stamps(t.Context(), l); len(s) > 0 && &s[0] != &s2[0] && tree.Vouched() {
+					if s2, _ := tree.Stamps(t.Context(), l); len(s) > 0 && &s[0] != &s2[0] && tree.Covered() {
 						t.Fatal("nothing changed, but there are other stamps")
 					}
 					if g.IntN(5) == 0 {
@@ -311,7 +311,7 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	defer f.Close()
 	for _, d := range []struct{ young, mapping time.Duration }{{time.Hour, -time.Hour}, {-time.Hour, time.Hour}} {
 		tree = watchedTree(t, dir, nil)
-		tree.vouch.young, tree.vouch.mapping = d.young, d.mapping
+		tree.watching.young, tree.watching.mapping = d.young, d.mapping
 		os.Chmod(filepath.Join(dir, "b/g"), 0o600) // so that it is looked at, and found young
 		compare(t, tree, dir, nil)
 		unix.Msync(page, unix.MS_SYNC) // the next store is stamped
@@ -613,15 +613,15 @@ func TestVouchedLimit(t *testing.T) {
 	build(t, dir, "a/f", "a/g", "b/h")
 	tree := New(opener(dir), Options{Watch: true})
 	defer tree.Close()
-	tree.vouch.limit = 5 // of six
+	tree.watching.limit = 5 // of six
 	start(t, tree)
-	if !tree.Vouched() || tree.vouch.memory.on {
+	if !tree.Covered() || tree.watching.memory.on {
 		t.Error("the folders fit, the files do not")
 	}
 	compare(t, tree, dir, nil)
 	build(t, dir, "c/d/e/f")
 	compare(t, tree, dir, nil)
-	if tree.Vouched() {
+	if tree.Covered() {
 		t.Error("vouched for more folders than are watched")
 	}
 	if err := tree.StartWatching(t.Context()); !errors.Is(err, watch.ErrFull) {
@@ -630,11 +630,11 @@ func TestVouchedLimit(t *testing.T) {
 	compare(t, tree, dir, nil)
 
 	os.RemoveAll(filepath.Join(dir, "c"))
-	tree.vouch.limit = 7
+	tree.watching.limit = 7
 	start(t, tree)
 	build(t, dir, "b/i", "b/j", "b/k")
 	compare(t, tree, dir, nil)
-	if !tree.Vouched() || tree.vouch.memory.on {
+	if !tree.Covered() || tree.watching.memory.on {
 		t.Error("the files are still remembered")
 	}
 	compare(t, tree, dir, nil)
@@ -647,7 +647,7 @@ func TestNotReported(t *testing.T) {
 	if err := tree.StartWatching(t.Context()); !errors.Is(err, ErrNotReported) {
 		t.Error(err)
 	}
-	if tree.Vouched() {
+	if tree.Covered() {
 		t.Error("vouched for")
 	}
 	if err := New(opener(t.TempDir()), Options{}).StartWatching(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
