@@ -176,11 +176,26 @@ func TestTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		_, _ = os.ReadFile(started)
+		w.awaitRunning()
 		cancel()
 	}()
 	w.Run(ctx, pre, hooks(time.Minute, "trap 'echo told >told; exit' TERM; sleep 1000 & echo >started; wait"), w.input())
 	if got := readFile(t, w.dir, "told"); got != "told\n" {
 		t.Errorf("it said %q", got)
+	}
+}
+
+// awaitRunning waits until the start of a hook has returned. The hook may run before, and is
+// then killed at once if its call ends.
+func (w world) awaitRunning() {
+	for {
+		w.mu.Lock()
+		n := len(w.running)
+		w.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestStartLateGroup(t *testing.T) {
 	cmd.Stdout = writing
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	ctx, cancel := context.WithCancel(t.Context())
-	lines := bufio.NewReader(reading)
+	lines, over := bufio.NewReader(reading), make(chan struct{})
 	_ = start(ctx, cmd, func() error {
 		err := cmd.Start()
 		writing.Close()
@@ -37,7 +37,8 @@ func TestStartLateGroup(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		return err
-	}, nil)
+	}, func() { close(over) })
+	<-over
 	_ = reading.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := lines.ReadByte(); err != io.EOF {
 		t.Errorf("a process of the group runs: %v", err)

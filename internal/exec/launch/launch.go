@@ -28,9 +28,9 @@ var abandoned atomic.Int32
 
 // Start starts a command like cmd.Start, with a timeout of 5 s. A process
 // can hang before it executes the new program, and cmd.Start waits for it
-// without a limit. If ctx ends first, Start returns its cause. After ErrTime or
-// a cause of ctx, the caller must not use cmd any more: it may still start, and
-// is then killed.
+// without a limit. If ctx ends before the program runs, Start returns its cause.
+// After ErrTime or a cause of ctx, the caller must not use cmd any more: it may
+// still start, and is then killed.
 //
 // Start calls over once if the start fails. If the start is abandoned, it does
 // so in the background, when the start has ended. over may then close the files
@@ -49,30 +49,34 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, ErrTime)
 	defer cancel()
-	done := make(chan error) // unbuffered: an abandoned result is not received
+	done := make(chan error, 1)
+	var decided atomic.Bool // set by who decides: the start has ended first, or the caller has given up
 	go func() {
 		err := begin()
-		select {
-		case done <- err:
+		if decided.CompareAndSwap(false, true) {
+			done <- err
 			return
-		case <-ctx.Done():
 		}
 		if err == nil {
 			end(cmd)
 		}
-		over()
 		abandoned.Add(-1)
+		over()
 	}()
+	var err error
 	select {
-	case err := <-done:
-		if err != nil {
-			over()
-		}
-		return err
+	case err = <-done:
 	case <-ctx.Done():
-		abandoned.Add(1)
-		return context.Cause(ctx)
+		if decided.CompareAndSwap(false, true) {
+			abandoned.Add(1)
+			return context.Cause(ctx)
+		}
+		err = <-done // the program runs; the caller ends it as any other
 	}
+	if err != nil {
+		over()
+	}
+	return err
 }
 
 // end kills a process that has just started, with the group or session that it leads, and
