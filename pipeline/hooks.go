@@ -140,7 +140,7 @@ func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) ho
 func (c *call) hookInput() hook.Input {
 	env := c.env
 	return hook.Input{
-		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.rules.Mode()),
+		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: c.mode(env.Session),
 		Tool: c.tool.Name, ToolInput: c.prepared.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
 			c.private.Store(true)
@@ -160,4 +160,12 @@ func responseFor(resp *tools.Response) json.RawMessage {
 		return nil
 	}
 	return data
+}
+
+// mode returns the permission mode of a call for hooks.
+func (c *call) mode(v session.View) string {
+	if v.Planning {
+		return string(policy.ModePlan)
+	}
+	return string(c.p.Policy.Mode())
 }

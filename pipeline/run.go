@@ -88,7 +88,7 @@ type call struct {
 
 	// Results of the stages, in their order.
 	tool     *tools.Tool
-	rules    *policy.Policy // in the mode of the session at the call's turn
+	rules    *policy.Policy // those of plan mode if the session is in it at the call's turn
 	lost     error          // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
 	parsed   *tools.Call
 	env      *tools.Env               // with the session's state at the call's turn
@@ -140,8 +140,8 @@ func (c *call) parse(context.Context) (err error) {
 
 // prepare is the stage that completes and checks the input.
 func (c *call) prepare(context.Context) (err error) {
-	if m := c.Session.View().Mode; m != "" {
-		c.rules = c.p.Policy.In(policy.Mode(m))
+	if c.Session.View().Planning {
+		c.rules = c.p.Policy.Planned()
 	}
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {

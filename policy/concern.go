@@ -285,6 +285,9 @@ func (r *Request) Refused() Decision {
 		verb := map[Access]string{Read: "reading", Edit: "changing"}[r.Target.Access]
 		what, other = verb+" "+plain.Quote(r.Target.Canonical), "do not try to reach it another way"
 	}
+	if r.Own != nil && r.Own.Layer == LayerUser {
+		return Decision{Layer: LayerApproval, Reason: "the user declined this", Next: "ask the user what to change, then send a changed call"}
+	}
 	return Decision{
 		Layer: LayerApproval, Reason: "the user declined " + what,
 		Next: other + "; continue without it or ask the user what to do",
@@ -304,7 +307,7 @@ func (c *call) planned() Decision {
 		Layer: LayerMode, Reason: "plan mode is on: only read-only calls run, and this call may change something",
 		Next: "explore, then present a plan; the user ends plan mode",
 	}
-	if c.p.chosen {
+	if c.p.planned {
 		d.Next = "explore, then present the plan with ExitPlanMode; the user decides on it"
 	}
 	return d

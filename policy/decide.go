@@ -52,7 +52,7 @@ func (p *Policy) Decide(r Request) Decision {
 
 // unasked turns an ask decision into a deny in the mode dontAsk.
 func (p *Policy) unasked(d Decision) Decision {
-	if d.Behavior == Ask && p.mode == ModeDontAsk {
+	if d.Behavior == Ask && p.mode == ModeDontAsk && d.Layer != LayerUser {
 		d.Behavior, d.Layer = Deny, LayerMode // Open is unchanged: a classifier is asked first
 		d.Reason += "; the mode dontAsk denies what would be asked about"
 	}
@@ -80,7 +80,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 		return c.r.Refused()
 	case r.Hook != nil && r.Hook.Behavior == Deny:
 		return c.byHook()
-	case p.mode == ModePlan && !r.ReadOnly:
+	case (p.mode == ModePlan || p.planned) && !r.ReadOnly:
 		return c.planned()
 	}
 	if m := p.lists[Ask].first(c); m.rule != nil {

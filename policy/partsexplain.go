@@ -66,7 +66,7 @@ func (e *partsExplainer) decide(p *Part) Decision {
 	if m := e.on(Deny, p); m.rule != nil {
 		return e.byRule(Deny, m)
 	}
-	if e.p.mode == ModePlan && !e.r.ReadOnly && !p.ReadOnly {
+	if (e.p.mode == ModePlan || e.p.planned) && !e.r.ReadOnly && !p.ReadOnly {
 		return e.planned()
 	}
 	if m := e.on(Ask, p); m.rule != nil {

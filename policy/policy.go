@@ -177,9 +177,9 @@ type Secret struct {
 
 // Policy decides on calls. It is immutable and safe for concurrent use.
 type Policy struct {
-	mode   Mode
-	chosen bool    // the session has chosen the mode; see In
-	lists  [3]list // by Behavior
+	mode    Mode
+	planned bool    // see Planned
+	lists   [3]list // by Behavior
 	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
@@ -209,10 +209,11 @@ func New(cfg Config) *Policy {
 	return p
 }
 
-// In returns a policy with the same rules in another mode, which a session has chosen.
-func (p *Policy) In(m Mode) *Policy {
+// Planned returns the policy of a session in plan mode: it also denies all calls that do
+// not only read. It allows nothing that p does not allow.
+func (p *Policy) Planned() *Policy {
 	q := *p
-	q.mode, q.chosen = m.or(), true
+	q.planned = true
 	return &q
 }
 

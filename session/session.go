@@ -64,7 +64,7 @@ type View struct {
 	Results   string   // folder of stored results; may not exist yet
 	Outputs   []string // output logs of its commands, which it may read
 	Stateless bool     // the session remembers nothing between calls
-	Mode      string   // permission mode that the session has chosen; "": the server's
+	Planning  bool     // the session is in plan mode
 	Handle    string   // only with Stateless: see Narrow; "" if there is none
 	Reminded  bool     // an answer contained the full reminder that file content is data
 
@@ -118,13 +118,13 @@ type Effect struct {
 	Loaded []string // names of loaded tools
 	Failed []string // keys of failed calls, for Failures
 
-	Reminded bool    // the answer contains the full reminder that file content is data
-	Mode     *string // new permission mode; "" is the server's; nil: unchanged
+	Reminded bool  // the answer contains the full reminder that file content is data
+	Planning *bool // whether the session is in plan mode from now on; nil: unchanged
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Mode == nil
+	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil
 }
 
 // Apply changes the session and then calls the listeners. For a stateless
@@ -173,8 +173,8 @@ func (s *Session) apply(e Effect) (done applied) {
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
 	s.view.Reminded = s.view.Reminded || e.Reminded
-	if e.Mode != nil {
-		s.view.Mode = *e.Mode
+	if e.Planning != nil {
+		s.view.Planning = *e.Planning
 	}
 	for _, r := range e.Reads {
 		done.reads = append(done.reads, s.reads.add(r))

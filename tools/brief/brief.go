@@ -41,6 +41,7 @@ func New(o Options) *tools.Tool {
 		Name:              "Brief",
 		Title:             "Summarize the session",
 		Prompt:            prompt,
+		Loading:           tools.LoadDeferred,
 		SearchHint:        "summary of session history files commands after compaction",
 		Description:       func(prepared) string { return "Summarize the session" },
 		IsReadOnly:        tools.Always[prepared](),

@@ -6,7 +6,6 @@ package plan
 import (
 	"context"
 	_ "embed"
-	"unicode/utf8"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -44,6 +43,7 @@ func NewEnter(o Options) *tools.Tool {
 		Name:         "EnterPlanMode",
 		Title:        "Start plan mode",
 		Prompt:       enterPrompt,
+		Loading:      tools.LoadDeferred,
 		SearchHint:   "plan mode explore read only before changes",
 		Description:  func(EnterInput) string { return "Start plan mode" },
 		IsReadOnly:   tools.Always[EnterInput](),
@@ -55,10 +55,10 @@ func NewEnter(o Options) *tools.Tool {
 			case o.on(env):
 				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")
 			}
-			mode := string(policy.ModePlan)
+			planning := true
 			return tools.Result[Output]{
-				Data:   Output{mode, "Plan mode is on: only read-only calls run. Explore, then call ExitPlanMode with the plan; the user decides on it."},
-				Effect: session.Effect{Mode: &mode},
+				Data:   Output{string(policy.ModePlan), "Plan mode is on: only read-only calls run. Explore, then call ExitPlanMode with the plan; the user decides on it."},
+				Effect: session.Effect{Planning: &planning},
 			}, nil
 		},
 		Render: render,
@@ -67,19 +67,16 @@ func NewEnter(o Options) *tools.Tool {
 
 // on reports whether the session is in plan mode.
 func (o Options) on(env *tools.Env) bool {
-	return env.Session.Mode == string(policy.ModePlan) || env.Session.Mode == "" && o.Mode == policy.ModePlan
+	return env.Session.Planning || o.Mode == policy.ModePlan
 }
 
 // ExitInput holds the arguments of ExitPlanMode.
 type ExitInput struct {
-	Plan string `json:"plan" minLength:"1" maxLength:"20000" jsonschema:"The plan, as Markdown"`
+	Plan string `json:"plan" minLength:"1" maxLength:"8000" jsonschema:"The plan, as Markdown"`
 }
 
 //go:embed exit.md
 var exitPrompt string
-
-// maxPreview is the limit of the plan in a question, in characters.
-const maxPreview = 8000
 
 // NewExit returns the tool ExitPlanMode. The call runs if the user accepts the plan.
 func NewExit(o Options) *tools.Tool {
@@ -87,12 +84,13 @@ func NewExit(o Options) *tools.Tool {
 		Name:        "ExitPlanMode",
 		Title:       "Present a plan",
 		Prompt:      exitPrompt,
+		Loading:     tools.LoadDeferred,
 		SearchHint:  "end plan mode present plan for approval",
 		Description: func(ExitInput) string { return "Accept this plan and end plan mode" },
 		IsReadOnly:  tools.Always[ExitInput](),
 		Prepare: func(env *tools.Env, in ExitInput) (ExitInput, error) {
 			switch {
-			case env.Session.Mode == string(policy.ModePlan):
+			case env.Session.Planning:
 				return in, nil
 			case o.on(env):
 				return in, fault.New("the server was started in plan mode", "Present the plan in your answer; the user ends plan mode by starting the server in another one.")
@@ -106,20 +104,16 @@ func NewExit(o Options) *tools.Tool {
 			}
 		},
 		Preview: func(_ context.Context, _ *tools.Env, in ExitInput) tools.Preview {
-			text := plain.Lines(in.Plan)
-			if utf8.RuneCountInString(text) <= maxPreview {
-				return tools.Preview{Text: text}
-			}
-			return tools.Preview{Text: string([]rune(text)[:maxPreview]), Partial: true}
+			return tools.Preview{Text: plain.Lines(in.Plan)} // all of it: the user accepts what is shown
 		},
 		Call: func(context.Context, *tools.Env, ExitInput) (tools.Result[Output], error) {
-			mode, now := "", string(o.Mode)
+			planning, now := false, string(o.Mode)
 			if now == "" {
 				now = string(policy.ModeDefault)
 			}
 			return tools.Result[Output]{
 				Data:   Output{now, "The user has accepted the plan. Plan mode is off; carry the plan out."},
-				Effect: session.Effect{Mode: &mode},
+				Effect: session.Effect{Planning: &planning},
 			}, nil
 		},
 		Render: render,
