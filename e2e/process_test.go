@@ -135,7 +135,7 @@ func TestOwnToken(t *testing.T) {
 		}
 		value, about := strings.TrimSpace(string(token)), " with the token, shown only this once"
 		if n > 0 {
-			value, about = "TOKEN", "; TOKEN is what "+file+" holds"
+			value, about = "TOKEN", "; TOKEN is the content of "+file
 		}
 		want := fmt.Sprintf(`for Claude Code: claude mcp add --transport http toolset %s --header "Authorization: Bearer $(cat %s)"
 for the configuration of another client%s:

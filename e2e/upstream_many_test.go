@@ -145,12 +145,16 @@ func TestUpstreamTokens(t *testing.T) {
 // many, and that the command `tools` agrees. For Claude Code the server lists all.
 func TestDeferralAuto(t *testing.T) {
 	t.Parallel()
+	few := `{"permissions": {"deny": ["TaskCreate", "TaskUpdate", "TodoWrite"]}}`
 	for _, c := range []struct {
-		servers int
-		env     string
-		search  bool // whether ToolSearch and CallTool are listed
-	}{{2, "CLAUDE_CODE_SESSION_ID=", true}, {2, "CLAUDE_CODE_SESSION_ID=a", false}} {
-		settings := manyServers(c.servers, "")
+		name, settings string
+		env            string
+		search         bool // whether ToolSearch and CallTool are listed
+	}{
+		{"few tools", few, "CLAUDE_CODE_SESSION_ID=", false},
+		{"2 servers", manyServers(2, ""), "CLAUDE_CODE_SESSION_ID=", true}, {"2 servers", manyServers(2, ""), "CLAUDE_CODE_SESSION_ID=a", false},
+	} {
+		settings := c.settings
 		h := connect(t, startPlace(t, placeOptions{settings: settings, env: []string{c.env}}), false, nil)
 		_, names, _ := h.listed()
 		base := newBase(t)
@@ -167,10 +171,10 @@ func TestDeferralAuto(t *testing.T) {
 		}
 		for what, list := range map[string][]string{"tools/list": names, "the command": shown} {
 			if got := slices.Contains(list, "ToolSearch") && slices.Contains(list, "CallTool"); got != c.search || !c.search && !slices.Contains(list, "TaskStop") {
-				t.Errorf("%d servers, %s: %s shows %v", c.servers, c.env, what, list)
+				t.Errorf("%s, %s: %s shows %v", c.name, c.env, what, list)
 			}
 			if c.search && slices.ContainsFunc(list, func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
-				t.Errorf("%d servers, %s: %s shows those of servers", c.servers, c.env, what)
+				t.Errorf("%s, %s: %s shows those of servers", c.name, c.env, what)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"maps"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/tools"
@@ -27,9 +28,9 @@ func (c *call) deliver(ctx context.Context, resp *tools.Response) {
 	if len(events) == 0 {
 		return
 	}
-	text := event.Text(events, dropped)
-	if len([]rune(text)) > maxEvents {
-		path, err := c.p.Results.Save(v.Results, "Events", wrap(text))
+	text := wrap(event.Text(events, dropped))
+	if utf8.RuneCountInString(text) > maxEvents {
+		path, err := c.p.Results.Save(v.Results, "Events", text)
 		text = preview(text, maxEvents, tools.ExcerptHead, stored(path, err))
 	}
 	resp.Content = append(resp.Content, tools.Text{Text: text})

@@ -17,7 +17,7 @@ func (c *call) newEnv() *tools.Env {
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress,
+		Progress: progress, Approvable: c.Ask != nil || c.numbered(),
 	}
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was

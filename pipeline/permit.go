@@ -74,7 +74,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		}
 		if reply.Always && store != nil {
 			if err := store.Remember(about); err != nil {
-				c.Log.Warn("what is always allowed could not be stored", "error", err.Error())
+				c.Log.Warn("a permanent approval could not be stored", "error", err.Error())
 			}
 		}
 		c.before.agreed = &about

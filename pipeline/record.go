@@ -95,7 +95,7 @@ func (c *call) remember(resp *tools.Response) {
 	e := journal.Entry{
 		Time: c.record.began, Tool: c.tool.Name, Title: c.prepared.Summary, Path: c.prepared.Path, ReadOnly: c.prepared.Facts.ReadOnly,
 		Outcome: outcomes[c.record.stage], Reason: c.record.fact,
-		Agreed: c.record.decided.Behavior == policy.Allow && c.record.decided.Layer == policy.LayerApproval,
+		Agreed: c.record.decided.Behavior == policy.Allow && c.record.decided.Layer == policy.LayerApproval && !c.asked.Always,
 	}
 	if resp != nil {
 		if resp.Failed && e.Outcome == audit.OK {

@@ -37,7 +37,8 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //  3. the user's decline
 //  4. a hook's deny
 //  5. the mode plan
-//  6. ask rules, and the tool's own ask if it comes from a rule or the sandbox
+//  6. ask rules, and the tool's own ask if it comes from a rule or the sandbox, or if only
+//     the user decides
 //  7. a hook's ask
 //  8. a command with unknown parts that a rule may cover: ask
 //  9. a hook's allow

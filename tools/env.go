@@ -23,6 +23,9 @@ type Env struct {
 	Progress func(Progress)   // reports progress to a client that asked for it
 	Waiting  func()           // releases the call's slot, for a call that only waits from now on
 
+	// Approvable reports whether the user can be asked about a call.
+	Approvable bool
+
 	// Depart releases the call's slot and its place, for a call that only waits from now on
 	// and has no effect. Later calls of the session no longer wait for it.
 	Depart func()

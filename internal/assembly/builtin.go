@@ -68,7 +68,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	run := p.bash(ctx, commands)
 	p.Events, p.Journal = event.New(), journal.New()
 	tasktools.Announce(run.Tasks, p.Events)
-	lists := p.work(run.Tasks)
+	locks := filelock.New(filepath.Join(p.State, "locks"))
+	lists := p.work(run.Tasks, locks)
 	p.Gone = func(v session.View) {
 		bash.EndSession(run, v)
 		p.Events.Forget(v.Owner())
@@ -85,18 +86,18 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, lists, others, find)
+	p.Tools = p.tools(searcher, run, lists, others, find, locks)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
 		Change: file.Options{
-			Guard: file.Guard(p.Settings.EditGuard()), Locks: filelock.New(filepath.Join(p.State, "locks")), Snapshots: p.Snapshots,
+			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},
 		Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
@@ -109,10 +110,10 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 }
 
 // work returns the options of the tools for work lists.
-func (p *Plan) work(background *task.Registry) work.Options {
+func (p *Plan) work(background *task.Registry, locks *filelock.Locks) work.Options {
 	o := work.Options{Own: new(worklist.Memory), Server: strings.ToLower(rand.Text()[:6]), Tasks: background}
 	if name := cmp.Or(p.options.TaskList, p.Settings.TaskList()); name != "" {
-		o.Shared = worklist.NewShared(p.State, name, filelock.New(filepath.Join(p.State, "locks")))
+		o.Shared = worklist.NewShared(p.State, name, locks)
 	}
 	return o
 }

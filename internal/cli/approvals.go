@@ -100,7 +100,7 @@ func approvalsCommand(host *Host) *cobra.Command {
 	}
 	own := flagSection{cmd, ""}
 	own.number(&lift, "lift", 0, 1, "lift the decline with number `N`")
-	own.number(&forget, "forget", 0, 1, "no longer allow what is always allowed with number `N`")
+	own.number(&forget, "forget", 0, 1, "remove the permanent approval with number `N`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
 	return cmd
 }

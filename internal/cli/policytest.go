@@ -21,7 +21,7 @@ func testCommand(host *Host) *cobra.Command {
 		Long: "Decides on the calls of a table, as policy explain does, and prints each that is decided otherwise than expected. Nothing is run:\n" +
 			"no tool, no hook and no classifier. A line of the table is empty, a comment that begins with #, or\n" +
 			"  {\"tool\": NAME, \"input\": {...}, \"expect\": \"allow\", \"ask\" or \"deny\"}\n" +
-			"with, if you like: \"layer\" (what is to decide: rule, path, mode, read-only, default, tool, sandbox, input), \"rule\" (the text of the rule\n" +
+			"with, if you like: \"layer\" (the layer that decides: rule, path, mode, read-only, default, tool, sandbox, input), \"rule\" (the text of the rule\n" +
 			"that is to decide, \"\" for none) and \"why\" (shown if it is not so). A call that is not valid is as expected only with the layer input.\n" +
 			"The table may have 10 MiB, a line 1 MiB. Paths in calls begin at the first root.\n\n" +
 			"Exit status: 0 if all is as expected, 1 if not, 2 if the table is malformed (then nothing is decided), or for a wrong command line.",

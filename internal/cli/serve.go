@@ -210,7 +210,7 @@ func printClientConfig(w io.Writer, endpoint string, t token) {
 		about, shell = " with the token, shown only this once", "$(cat "+shellWord(t.file)+")"
 		server["headers"] = map[string]string{"Authorization": "Bearer " + t.value}
 	case t.file != "":
-		about, shell = "; TOKEN is what "+plain.Line(t.file)+" holds", "$(cat "+shellWord(t.file)+")"
+		about, shell = "; TOKEN is the content of "+plain.Line(t.file), "$(cat "+shellWord(t.file)+")"
 	default:
 		about, shell = "; TOKEN is the value of MCP_TOOLSET_TOKEN", "$MCP_TOOLSET_TOKEN"
 	}

@@ -31,7 +31,7 @@ func toolsCommand(host *Host) *cobra.Command {
 			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
 			"With --deferral auto these are the tools of a client that does not defer tools by itself, unless CLAUDE_CODE_SESSION_ID is set; --deferral hints prints those of one that does.\n\n" +
 			"Upstream servers whose tools are not known yet are connected to, for up to --wait. The table counts about how many tokens each definition\n" +
-			"takes in a model's context, at four bytes a token. With --budget, the exit status is 1 if what is loaded from the start takes more.",
+			"takes in a model's context, at four bytes a token. With --budget, the exit status is 1 if the tools loaded from the start take more.",
 		Example: "  mcp-toolset tools\n  mcp-toolset tools --format anthropic --root ~/src/app",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -166,7 +166,7 @@ func (a *app) within(w io.Writer, budget int) error {
 	if total <= budget {
 		return nil
 	}
-	fmt.Fprintf(w, "mcp-toolset: what is loaded from the start takes %d tokens, %d more than the budget\n", total, total-budget)
+	fmt.Fprintf(w, "mcp-toolset: the tools loaded from the start take %d tokens, %d more than the budget\n", total, total-budget)
 	return exitCode(exitError)
 }
 

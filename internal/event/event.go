@@ -122,7 +122,9 @@ func (r *Registry) Retract(o session.Owner, source string) {
 			rest = append(rest, e)
 		}
 	}
-	q.events = rest
+	if q.events = rest; len(rest) == 0 {
+		q.dropped = 0
+	}
 }
 
 // Wait waits until an event of the owner can be taken. If ctx ends first, it returns the

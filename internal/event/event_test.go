@@ -57,6 +57,10 @@ func TestOverflow(t *testing.T) {
 	if len(got) != maxQueued || dropped != 5 || got[0].Text != "5" {
 		t.Errorf("%d events from %q, %d dropped", len(got), got[0].Text, dropped)
 	}
+	for range maxQueued + 1 {
+		r.Add(me, Event{Source: "x"})
+	}
+	r.Retract(me, "x")
 	r.Add(me, Event{Text: strings.Repeat("é", MaxText+1)})
 	got, dropped = r.Take(me)
 	if n := utf8.RuneCountInString(got[0].Text); n > MaxText || !strings.HasSuffix(got[0].Text, "é... [31 more characters]") || dropped != 0 {

@@ -4,6 +4,7 @@ package brief
 import (
 	"context"
 	_ "embed"
+	"slices"
 	"strconv"
 	"time"
 
@@ -89,12 +90,9 @@ func prepare(_ *tools.Env, in Input) (prepared, error) {
 	return p, fault.New("since is "+plain.Line(strconv.Quote(in.Since))+", which is no number and no time", "Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.")
 }
 
-// after returns the entries that the input selects.
+// after returns the entries that the input selects, without those of Brief itself.
 func (p prepared) after(all []journal.Entry) []journal.Entry {
-	for i, e := range all {
-		if e.ID > p.call && !e.Time.Before(p.time) {
-			return all[i:]
-		}
-	}
-	return nil
+	return slices.DeleteFunc(all, func(e journal.Entry) bool {
+		return e.ID <= p.call || e.Time.Before(p.time) || e.Tool == "Brief"
+	})
 }

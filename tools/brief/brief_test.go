@@ -45,6 +45,7 @@ func TestBrief(t *testing.T) {
 		{Tool: "Bash", Title: "serve", Did: tools.Did{Task: "k3x9ab"}},
 		{Tool: "Edit", Title: "Edit /etc/passwd", Path: "/etc/passwd", Outcome: audit.Refused, Reason: "the user declined"},
 		{Tool: "Write", Title: "Write /tmp/x", Path: "/tmp/x", Agreed: true, Did: tools.Did{Created: true}},
+		{Tool: "Brief", Title: "Summarize the session", ReadOnly: true},
 		{Tool: "Read", Title: "Read nothing", Path: w.Root + "/nothing", ReadOnly: true, Outcome: audit.Failed, Reason: "no such file"},
 	} {
 		e.Time = at.Add(time.Duration(i) * time.Minute)
@@ -58,13 +59,13 @@ func TestBrief(t *testing.T) {
 - 03:10:05 serve: task k3x9ab
 `
 	const rest = `Failed:
-- 03:13:05 Read nothing: no such file
+- 03:14:05 Read nothing: no such file
 Refused:
 - 03:11:05 Edit /etc/passwd: the user declined
 Allowed by the user:
 - 03:12:05 Write /tmp/x
 `
-	const last = "[the last call is number 10; since 10 summarizes later ones]"
+	const last = "[the last call is number 11; since 11 summarizes later ones]"
 	call(`{}`, `10 calls from 2026-01-02 03:04:05 on.
 Changed, the latest last:
 - b.go created, +20 -0
@@ -79,7 +80,7 @@ Changed, the latest last:
 ` + commands + rest + last
 	call(`{"since":"5"}`, later)
 	call(`{"since":"`+at.Add(5*time.Minute).Format(time.RFC3339)+`"}`, later)
-	call(`{"since":"10"}`, "There were no calls.")
+	call(`{"since":"11"}`, "There were no calls.")
 	call(`{"since":"yesterday"}`, `since is "yesterday", which is no number and no time. Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.`)
 }
 

@@ -10,13 +10,19 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestStateless checks that a request without a session starts no plan mode.
-func TestStateless(t *testing.T) {
+// TestNotStarted checks that plan mode does not start without a session, or where it could not
+// end.
+func TestNotStarted(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	w.Session = session.New(session.Config{Roots: []string{w.Root}, Stateless: true})
 	_, err := w.Call(t.Context(), plan.NewEnter(plan.Options{}), `{}`)
 	const want = "plan mode needs a session, and the requests of this client have none. Explore without changing anything, and present the plan in your answer."
 	if err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	_, err = toolstest.NewWorkspace(t).Call(t.Context(), plan.NewEnter(plan.Options{}), `{}`)
+	const nobody = "plan mode ends when the user accepts a plan, and the user cannot be asked here. Explore without changing anything, and present the plan in your answer."
+	if err == nil || err.Error() != nobody {
 		t.Error(err)
 	}
 }

@@ -29,7 +29,7 @@ type Input struct {
 // Output holds the result of Sleep.
 type Output struct {
 	SleptMS int64 `json:"slept_ms" jsonschema:"How long the call waited, in milliseconds"`
-	Event   bool  `json:"event" jsonschema:"Whether an event ended the wait; it follows this result"`
+	Event   bool  `json:"event" jsonschema:"Whether an event ended the wait; it follows this result or another one"`
 }
 
 //go:embed prompt.md
@@ -59,7 +59,7 @@ func New(o Options) *tools.Tool {
 func (o Output) text() string {
 	slept := fmt.Sprintf("%.1f s", float64(o.SleptMS)/1000)
 	if o.Event {
-		return "An event arrived after " + slept + "."
+		return "An event arrived after " + slept + ". It follows, or is in another answer of this session."
 	}
 	return "No event in " + slept + "."
 }

@@ -48,11 +48,11 @@ func (s *Store) remember(r Request, wait time.Duration) error {
 		return err
 	}
 	if err := s.makeFolder(); err != nil {
-		return fmt.Errorf("remembering what is always allowed: %w", err)
+		return fmt.Errorf("storing a permanent approval: %w", err)
 	}
 	err := s.always.change(s.locks, wait, func(c *content) error { return c.add(r, s.config.Now()) })
 	if err != nil {
-		return fmt.Errorf("remembering what is always allowed: %w", err)
+		return fmt.Errorf("storing a permanent approval: %w", err)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func TestAlwaysFails(t *testing.T) {
 	if err := os.WriteFile(s.always.path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, s.approve(n, true), "remembering what is always allowed: reading "+s.always.path+": unexpected EOF")
+	wants(t, s.approve(n, true), "storing a permanent approval: reading "+s.always.path+": unexpected EOF")
 	if s.Take(call("a")) {
 		t.Error("granted")
 	}
@@ -342,7 +342,7 @@ func TestAlwaysFull(t *testing.T) {
 		t.Errorf("one that is there: %v", err)
 	}
 	long := call(strings.Repeat("x", maxAlwaysSize))
-	wants(t, s.Remember(long), "remembering what is always allowed: "+errFull.Error())
+	wants(t, s.Remember(long), "storing a permanent approval: "+errFull.Error())
 }
 
 // TestRememberAtOnce checks that servers that store entries concurrently lose

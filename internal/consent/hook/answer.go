@@ -54,7 +54,7 @@ func (r *Runner) read(event Event, h Hook, stdout *capture) (output, string) {
 	text := bytes.TrimSpace(stdout.bytes())
 	if !bytes.HasPrefix(text, []byte("{")) {
 		if len(text) > 0 {
-			r.log.Debug("a hook printed what is not JSON", "hook", short(h.Command), "event", string(event), "output", plain.Line(string(text[:min(len(text), maxFailedOutput)])))
+			r.log.Debug("the output of a hook is not JSON", "hook", short(h.Command), "event", string(event), "output", plain.Line(string(text[:min(len(text), maxFailedOutput)])))
 		}
 		return output{}, ""
 	}

@@ -188,14 +188,13 @@ func TestTold(t *testing.T) {
 // awaitRunning waits until the start of a hook has returned. The hook may run before, and is
 // then killed at once if its call ends.
 func (w world) awaitRunning() {
-	for {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		w.mu.Lock()
 		n := len(w.running)
 		w.mu.Unlock()
 		if n > 0 {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 
 // maxEntries is the limit of the entries of an owner. The oldest are dropped.
 const maxEntries = 1000
+
+// maxText is the limit of each text of an entry, in bytes. It is longer than most paths.
+const maxText = 500
 
 // Entry describes a finished call. Add sets ID.
 type Entry struct {
@@ -49,6 +53,9 @@ func (j *Journal) Add(o session.Owner, e Entry) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for _, text := range []*string{&e.Title, &e.Reason, &e.Path} {
+		*text = short(*text)
+	}
 	l := j.logs.Get(o)
 	l.last++
 	e.ID = l.last
@@ -56,6 +63,15 @@ func (j *Journal) Add(o session.Owner, e Entry) {
 		l.entries = append(l.entries[:0], l.entries[1:]...)
 	}
 	l.entries = append(l.entries, e)
+}
+
+// short returns at most maxText bytes of a text, which may be a part of a whole input. A
+// longer text ends with an ellipsis.
+func short(text string) string {
+	if len(text) <= maxText {
+		return strings.Clone(text)
+	}
+	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 }
 
 // Entries returns a copy of an owner's entries, oldest first.

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"mcp-toolset/session"
 )
@@ -21,8 +23,12 @@ func TestJournal(t *testing.T) {
 	if again := j.Entries(me); again[0].Tool != "Read" {
 		t.Error("the entries are not a copy")
 	}
+	j.Add(other, Entry{Title: strings.Repeat("é", maxText)})
+	if title := j.Entries(other)[1].Title; len(title) > maxText || !utf8.ValidString(title) || !strings.HasSuffix(title, "é…") {
+		t.Errorf("a title of %d bytes ends with %q", len(title), title[len(title)-6:])
+	}
 	j.Forget(me)
-	if len(j.Entries(me)) != 0 || len(j.Entries(other)) != 1 {
+	if len(j.Entries(me)) != 0 || len(j.Entries(other)) != 2 {
 		t.Error("Forget dropped too little or too much")
 	}
 	var none *Journal
