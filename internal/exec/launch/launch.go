@@ -4,7 +4,9 @@ package launch
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -32,11 +34,36 @@ var abandoned atomic.Int32
 // After ErrTime or a cause of ctx, the caller must not use cmd any more: it may
 // still start, and is then killed.
 //
+// Start first reads from the program and asks for its folder. On Linux a process that
+// hangs between fork and exec stops the garbage collector, and with it all goroutines; one
+// that hangs in a read or a stat stops only its own.
+//
 // Start calls over once if the start fails. If the start is abandoned, it does
 // so in the background, when the start has ended. over may then close the files
 // that the process was to use. It may be nil.
 func Start(ctx context.Context, cmd *exec.Cmd, over func()) error {
-	return start(ctx, cmd, cmd.Start, over)
+	return start(ctx, cmd, func() error {
+		touch(cmd)
+		return cmd.Start()
+	}, over)
+}
+
+// touch returns when the file systems of the program and of its working folder answer.
+func touch(cmd *exec.Cmd) {
+	if cmd.Dir != "" {
+		_, _ = os.Stat(cmd.Dir)
+	}
+	program := cmd.Path
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(cmd.Dir, program)
+	}
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
+		return // opening a named pipe would block
+	}
+	if f, err := os.Open(program); err == nil {
+		_, _ = f.Read(make([]byte, 1))
+		f.Close()
+	}
 }
 
 func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) error {
