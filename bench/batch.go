@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -199,14 +200,14 @@ func serveHTTP(ctx context.Context, program, dir string) (*exec.Cmd, string, err
 	if err != nil {
 		return nil, "", fmt.Errorf("starting the HTTP server: %w", err)
 	}
-	line := make([]byte, 200)
-	n, err := out.Read(line)
-	_, url, ok := strings.Cut(strings.TrimSpace(string(line[:n])), "listening on ")
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	_, url, ok := strings.Cut(strings.TrimSpace(line), "listening on ")
 	if !ok {
 		_ = cmd.Process.Kill()
-		return nil, "", errors.Join(err, fmt.Errorf("the HTTP server says %q", line[:n]))
+		return nil, "", errors.Join(err, fmt.Errorf("the HTTP server says %q", line))
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	return cmd, url, nil
 }
 
