@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/ask"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/edit"
@@ -47,6 +48,7 @@ func List(o Options) []*tools.Tool {
 		glob.New(o.Glob),
 		plan.NewEnter(o.Plan),
 		plan.NewExit(o.Plan),
+		ask.New(),
 		grep.New(o.Grep),
 		notebook.New(o.Change),
 		read.New(o.Read),
