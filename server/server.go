@@ -92,6 +92,7 @@ type Config struct {
 	Results    *results.Store
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in order of arrival
+	Channel    bool // send events to a stdio client as messages of a channel
 	Structured bool // also send structuredContent and outputSchema
 	// WakeListed connects upstream servers whose tools are not known: all of
 	// them, or those whose tools are always loaded. It does not block. It is
@@ -158,12 +159,12 @@ func New(c Config) (*Server, error) {
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
 		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx), c.Conditions)
 	})
-	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
+	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version, append([]mcpserver.ServerOption{
 		mcpserver.WithTitle("Toolset"),
 		mcpserver.WithToolCapabilities(s.changes()),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
-	)
+	}, s.experimental()...)...)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
 	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err

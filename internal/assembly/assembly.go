@@ -52,6 +52,7 @@ type Config struct {
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answer over stdio in the order of calls
+	Channel    bool             // send events over stdio as messages of a channel
 	Structured bool
 	Drain      time.Duration
 	Gone       func(session.View) // called when a session has ended; may be nil
@@ -161,7 +162,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.pipeline = pipeline.New(config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, SessionEnded: a.gone(c, config.Approvals),
+		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionEnded: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})

@@ -67,6 +67,7 @@ type Options struct {
 	Cascade        pipeline.Cascade
 	Deferral       tools.Deferral
 	Ordered        bool // answer over stdio in the order of calls
+	Channel        bool // send events over stdio as messages of a channel
 	Structured     bool
 	Remote         bool // clients reach the server over HTTP
 	Approvals      bool // this serves clients: the user can be asked, and trials are stored
@@ -99,7 +100,7 @@ type Plan struct {
 func NewPlan(o Options) *Plan {
 	return &Plan{options: o, Config: Config{
 		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
-		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered,
+		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
 		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals,
 	}}

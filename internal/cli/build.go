@@ -102,7 +102,7 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 	o := assembly.Options{
 		Environment: host.environment(), Version: version(), Log: log, Settings: expand(c.settings), Model: c.model,
 		Mode: policy.Mode(c.mode), Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
-		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
+		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
 		TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
 	}
 	if c.trace != "" {

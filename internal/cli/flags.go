@@ -40,6 +40,7 @@ type common struct {
 	taskList       string
 	cascade        string
 	ordered        bool
+	channel        bool
 	deferral       string
 	remote         bool // whether clients reach the server over HTTP
 	trace          string
