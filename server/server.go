@@ -121,6 +121,8 @@ type Server struct {
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
 	rounds *rounds       // questions that are answered by another call
+
+	subscribers subscribers // to events
 	run    func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
@@ -134,7 +136,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
-		run: c.Pipeline.Run,
+		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]bool{}},
 	}
 	var err error
 	if s.rounds, err = newRounds(); err != nil {
@@ -162,9 +164,11 @@ func New(c Config) (*Server, error) {
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version, append([]mcpserver.ServerOption{
 		mcpserver.WithTitle("Toolset"),
 		mcpserver.WithToolCapabilities(s.changes()),
+		mcpserver.WithResourceCapabilities(true, false),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
 	}, s.experimental()...)...)
+	s.offerEvents(hooks)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
 	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err
@@ -211,6 +215,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
+	s.subscribers.forget(c.session.View().Owner())
 	if v := c.session.View(); s.SessionEnded != nil && !v.Stateless {
 		s.SessionEnded(v)
 	}
