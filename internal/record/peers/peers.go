@@ -243,6 +243,9 @@ func (p *peer) describe(asks session.View, now time.Time) Peer {
 	return d
 }
 
+// alone is the next step where a principal has only one session.
+const alone = "Go on without it; only the clients of one HTTP server reach each other."
+
 // unknown returns the error for a name that no session and, with teams, no team has. It
 // names up to five that p could use.
 func (g *group) unknown(p *peer, name string, teams bool) error {
@@ -262,7 +265,7 @@ func (g *group) unknown(p *peer, name string, teams bool) error {
 	fact := fmt.Sprintf("there is no %s %s", what, plain.Key(name))
 	switch {
 	case len(g.sessions) == 1:
-		return fault.New(fact+", as this server has no other session", "Go on without it; only the clients of one HTTP server reach each other.")
+		return fault.New(fact+", as this server has no other session", alone)
 	case len(names) == 1:
 		return fault.New(fact, "The only other session is "+names[0]+".")
 	case len(names) > mostNamed:

@@ -62,10 +62,12 @@ func (g *group) recipients(p *peer, to string) ([]*peer, error) {
 		}
 		return t.others(p), nil
 	}
-	switch other := g.named(to); other {
-	case nil:
+	switch other := g.named(to); {
+	case other == nil:
 		return nil, g.unknown(p, to, true)
-	case p:
+	case other == p && len(g.sessions) == 1:
+		return nil, fault.New(to+" is this session, and this server has no other", alone)
+	case other == p:
 		return nil, fault.New(to+" is this session", "Name another one; ListSessions shows them.")
 	default:
 		return []*peer{other}, nil
