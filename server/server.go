@@ -104,6 +104,9 @@ type Config struct {
 	Defers bool
 	// AskTimeout is the timeout for the user's answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
+	// SessionUsed is called when a session is initialized and for each call, except requests
+	// without a session and without a handle. It must not block. It may be nil.
+	SessionUsed func(session.View)
 	// SessionEnded is called for each session that has ended, except stateless ones. It
 	// must not block. It may be nil.
 	SessionEnded func(session.View)
@@ -123,7 +126,7 @@ type Server struct {
 	rounds *rounds       // questions that are answered by another call
 
 	subscribers subscribers // to events
-	run    func(context.Context, pipeline.Request) (*tools.Response, error)
+	run         func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
 	conns int // number of conversations opened, for their ids
@@ -149,6 +152,7 @@ func New(c Config) (*Server, error) {
 		in.initialized = true
 		if in.conv != nil {
 			in.conv.session.SetClient(req.Params.ClientInfo.Name)
+			s.used(in.conv.session)
 		}
 		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
 	})
@@ -208,6 +212,13 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 		lane:    s.Scheduler.NewLane(holder, s.Roots.Paths()...),
 		results: dir,
 		asked:   newQuestions(),
+	}
+}
+
+// used reports the use of a session.
+func (s *Server) used(of *session.Session) {
+	if v := of.View(); s.SessionUsed != nil && (!v.Stateless || v.Handle != "") {
+		s.SessionUsed(v)
 	}
 }
 

@@ -76,6 +76,7 @@ type Options struct {
 	Untried bool
 
 	Sandbox     command.Mode
+	SessionName string        // name of the session, or of the first; "" means the name of the client and a number
 	TaskList    string        // name of the shared work list; "" means that of the settings
 	Foreground  time.Duration // time after which commands move to the background
 	RepeatReads bool          // return the whole content for a repeated Read of an unchanged file

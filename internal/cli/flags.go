@@ -38,6 +38,7 @@ type common struct {
 	shell          string
 	foreground     time.Duration
 	taskList       string
+	sessionName    string
 	cascade        string
 	ordered        bool
 	channel        bool

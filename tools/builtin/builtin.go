@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
@@ -36,6 +37,7 @@ type Options struct {
 	Brief     brief.Options
 	Plan      plan.Options
 	Work      work.Options
+	Message   message.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -58,6 +60,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
+	list = append(list, message.New(o.Message)...)
 	list = append(list, resources.New(o.Resources)...)
 	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
