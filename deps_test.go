@@ -44,6 +44,7 @@ var rules = []rule{
 	{"tools/task", []string{"tools", "policy", "session", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task"}, nil, "the TaskOutput and TaskStop tools"},
 	{"tools/brief", []string{"tools", "session", "internal/exec/task", "internal/record/audit", "internal/record/journal", "internal/text/fault", "internal/text/plain"}, nil, "the Brief tool"},
 	{"internal/record/journal", []string{"session", "tools"}, nil, "the calls of sessions, in memory"},
+	{"tools/output", []string{"tools", "session", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, nil, "the SyntheticOutput tool"},
 	{"tools/plan", []string{"tools", "session", "policy", "internal/text/fault", "internal/text/plain"}, nil, "the tools EnterPlanMode and ExitPlanMode"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/event", []string{"session", "internal/text/fault", "internal/text/plain"}, nil, "events of sessions, which answers deliver"},

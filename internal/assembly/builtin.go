@@ -31,6 +31,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
@@ -70,11 +71,14 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	tasktools.Announce(run.Tasks, p.Events)
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	lists := p.work(run.Tasks, locks)
+	final := new(output.Calls)
+	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
 		bash.EndSession(run, v)
 		p.Events.Forget(v.Owner())
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
+		final.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
@@ -95,7 +99,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists, Output: p.options.Output,
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},

@@ -120,6 +120,12 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 		}
 	}
 	var err error
+	if o.Output, err = c.finalOutput(expand); err != nil {
+		return o, err
+	}
+	if file := o.Output.File; file != "" {
+		o.Closed = append(o.Closed, file, file+".new") // state.Replace writes the latter first
+	}
 	o.Audit, err = c.audit.config(host)
 	return o, err
 }

@@ -38,6 +38,8 @@ type common struct {
 	shell          string
 	foreground     time.Duration
 	taskList       string
+	outputSchema   string
+	output         string
 	cascade        string
 	ordered        bool
 	deferral       string
@@ -100,6 +102,8 @@ func (c *common) addOutput(in flagSection, host *Host) {
 			"hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), "+
 			"legacy-list (as dispatch; found tools join the list of an old client) or off (listed)")
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
+	in.text(&c.outputSchema, "output-schema", "", "offer the tool SyntheticOutput, with which the model returns its final result in the form of the JSON schema in `FILE`")
+	in.text(&c.output, "output", "", "write the last of these results to `FILE`")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
 	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
 	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature checks

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/notebook"
+	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/resources"
@@ -35,6 +36,7 @@ type Options struct {
 	Brief     brief.Options
 	Plan      plan.Options
 	Work      work.Options
+	Output    output.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -49,6 +51,7 @@ func List(o Options) []*tools.Tool {
 		plan.NewExit(o.Plan),
 		grep.New(o.Grep),
 		notebook.New(o.Change),
+		output.New(o.Output),
 		read.New(o.Read),
 		sleep.New(o.Sleep),
 		write.New(o.Change),
