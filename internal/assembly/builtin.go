@@ -99,7 +99,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists, Output: p.options.Output,
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists, Output: p.options.Output, Config: p.configuration(),
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},

@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/output"
 )
 
@@ -76,14 +77,15 @@ type Options struct {
 	Untried bool
 
 	Sandbox     command.Mode
-	TaskList    string         // name of the shared work list; "" means that of the settings
-	Output      output.Options // schema and file of the final result
-	Foreground  time.Duration  // time after which commands move to the background
-	RepeatReads bool           // return the whole content for a repeated Read of an unchanged file
-	NoIndex     bool           // keep no index of searched files in memory
-	Watch       bool           // rely on change notifications in searches
-	Trace       string         // file for the stages of each call; "" means none
-	Audit       audit.Config   // no audit log if its Path is ""; Log and Now are set by Prepare
+	TaskList    string           // name of the shared work list; "" means that of the settings
+	Flags       []config.Setting // flags and environment variables, for the tool Config
+	Output      output.Options   // schema and file of the final result
+	Foreground  time.Duration    // time after which commands move to the background
+	RepeatReads bool             // return the whole content for a repeated Read of an unchanged file
+	NoIndex     bool             // keep no index of searched files in memory
+	Watch       bool             // rely on change notifications in searches
+	Trace       string           // file for the stages of each call; "" means none
+	Audit       audit.Config     // no audit log if its Path is ""; Log and Now are set by Prepare
 }
 
 // Plan is a server with the built-in tools before it is put together: folders, settings

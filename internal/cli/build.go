@@ -92,6 +92,7 @@ func (c *common) planOf(host *Host, roots []string, log *slog.Logger) (*assembly
 	for i, dir := range o.Roots {
 		o.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
 	}
+	o.Flags = c.configuration(host, o.Roots)
 	plan := assembly.NewPlan(o)
 	return plan, plan.Prepare()
 }

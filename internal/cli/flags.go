@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,8 @@ type common struct {
 	approvals      bool            // whether the server lives long enough to ask the user
 	untried        bool            // whether the sandbox is not tried in advance
 	closed         []string        // files of the server that no tool may access; "" is ignored
+	flags          *pflag.FlagSet  // of the command; nil before it begins
+	rootsFrom      string          // where the roots are named
 	ctx            context.Context // of the command; nil before it begins
 }
 
@@ -57,7 +60,7 @@ var onOff = []string{"on", "off"}
 // add defines the flags. The command's help shows those of the given sections, or all if none is
 // given. The other flags are accepted too, so that every command takes the flags of a server.
 func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx = cmd.Context() }
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx, c.flags = cmd.Context(), cmd.Flags() }
 	in := func(title string) flagSection { return flagSection{cmd, title} }
 	c.addWorkspace(in(inWorkspace), host)
 	in(inPermissions).choice(&c.mode, "mode", "", policy.Modes, "how to decide calls that no rule covers: `MODE` is "+oneOf(policy.Modes)+" (default: that of the settings)")
@@ -155,6 +158,7 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 		return nil, usagef("a workspace folder has an empty name")
 	}
 	if len(dirs) > 0 {
+		c.rootsFrom = "command line"
 		return dirs, nil
 	}
 	from, implied := "CLAUDE_PROJECT_DIR", host.Getenv("CLAUDE_PROJECT_DIR")
@@ -167,6 +171,7 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	if what := tooWide(workspace.Expand(implied, host.Dir, host.Home), host.Home); what != "" {
 		return nil, &wideError{from, what}
 	}
+	c.rootsFrom = strings.Replace(from, "CLAUDE", "environment, CLAUDE", 1)
 	return []string{implied}, nil
 }
 

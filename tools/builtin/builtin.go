@@ -8,6 +8,7 @@ import (
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
+	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
@@ -37,6 +38,7 @@ type Options struct {
 	Plan      plan.Options
 	Work      work.Options
 	Output    output.Options
+	Config    config.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -45,6 +47,7 @@ type Options struct {
 func List(o Options) []*tools.Tool {
 	list := []*tools.Tool{
 		brief.New(o.Brief),
+		config.New(o.Config),
 		edit.New(o.Change),
 		glob.New(o.Glob),
 		plan.NewEnter(o.Plan),
