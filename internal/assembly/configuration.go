@@ -1,6 +1,8 @@
 package assembly
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,12 +16,17 @@ import (
 // flagKeys maps flags to the keys that they take precedence over.
 var flagKeys = map[string]string{"--mode": "permissions.defaultMode", "--task-list": "taskList"}
 
-// configuration returns the settings that hold, for the tool Config: those of files, sorted by name,
-// then flags and environment variables.
+// configuration returns the settings that hold, for the tool Config: flags and environment
+// variables, then those of files.
 func (p *Plan) configuration() config.Options {
 	var o config.Options
+	count := map[string]int{}
 	for _, l := range p.Found.Layers {
-		o.Files = append(o.Files, fmt.Sprintf("%s %s (%s)", l.Name, plain.Text(l.Path), l.Standing()))
+		label := l.Name
+		if count[label]++; count[label] > 1 {
+			label = fmt.Sprint(label, " ", count[label])
+		}
+		o.Files = append(o.Files, config.File{Label: label, Path: plain.Quote(l.Path), State: l.Standing()})
 	}
 	all := map[string]*config.Setting{}
 	for _, k := range settings.Keys() {
@@ -35,7 +42,7 @@ func (p *Plan) configuration() config.Options {
 			all[e.Key] = s
 		}
 		v := config.Value{Text: e.Value, Source: e.Origin.String(), Why: e.Unused}
-		if v.Text != "" {
+		if json.Valid([]byte(v.Text)) {
 			v.Text = string(audit.Redact([]byte(v.Text)))
 		}
 		if e.Unused == "" {
@@ -65,9 +72,17 @@ func (p *Plan) configuration() config.Options {
 		s.Change = p.change(*s)
 		o.Settings = append(o.Settings, *s)
 	}
-	slices.SortFunc(o.Settings, func(a, b config.Setting) int { return strings.Compare(a.Name, b.Name) })
-	o.Settings = append(o.Settings, flags...)
+	slices.SortFunc(o.Settings, func(a, b config.Setting) int {
+		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+	o.Settings = append(flags, o.Settings...)
 	return o
+}
+
+// rank returns the place of a key in a list that may be cut: programs have many keys and are last.
+func rank(name string) int {
+	top, _, _ := strings.Cut(name, ".")
+	return slices.Index([]string{"classifier", "hooks", "mcpServers"}, top)
 }
 
 // change returns what the user does to change a key of the settings files.

@@ -13,6 +13,9 @@ import (
 // hiddenFlags lists flags whose values are the places of secrets.
 var hiddenFlags = []string{"tls-key", "token-file"}
 
+// consoleVariables lists variables that have no effect on a server.
+var consoleVariables = []string{"NO_COLOR", "TERM"}
+
 // flagDefaults holds defaults that the flags themselves leave to the settings or the system.
 var flagDefaults = map[string]string{"mode": "default", "shell": "bash, else sh"}
 
@@ -56,7 +59,7 @@ func (c *common) configuration(host *Host, roots []string) []config.Setting {
 	})
 	for _, v := range environment {
 		value := host.Getenv(v.name)
-		if value == "" || v.flag != "" {
+		if value == "" || v.flag != "" || slices.Contains(consoleVariables, v.name) {
 			continue
 		}
 		if _, err := strconv.Atoi(value); !v.number || err != nil {

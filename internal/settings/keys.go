@@ -65,7 +65,7 @@ func (s *Settings) read(n *node) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(topKeys, f.key) {
+		if slices.Contains(topKeys, f.key) && f.key != "$schema" {
 			s.enter(f.key, f.key, "", f.line, f.value)
 		}
 	}

@@ -33,9 +33,16 @@ type Value struct {
 	Why    string // why it has no effect; "" if it has one
 }
 
+// File is a settings file.
+type File struct {
+	Label string // unique, such as "user"
+	Path  string // as in the sources of values
+	State string // how much of it holds
+}
+
 // Options holds what the tool shows.
 type Options struct {
-	Files    []string // settings files with their state, the most authoritative first
+	Files    []File // the most authoritative first
 	Settings []Setting
 }
 
@@ -94,7 +101,11 @@ func (o Options) text(name string, planning bool) (string, error) {
 		if bare(name) != "mode" && name != "permissions.defaultMode" {
 			note = ""
 		}
-		return note + o.Settings[i].details(maxText-len(note)), nil
+		more := ""
+		if names := o.below(name); len(names) > 0 {
+			more = "\nSee also " + cut(strings.Join(names, ", "), 300)
+		}
+		return note + o.Settings[i].details(maxText-len(note)-len(more)) + more, nil
 	}
 	part := Options{Settings: slices.DeleteFunc(slices.Clone(o.Settings), func(s Setting) bool { return !strings.HasPrefix(s.Name, name+".") })}
 	if len(part.Settings) > 0 {
@@ -102,7 +113,7 @@ func (o Options) text(name string, planning bool) (string, error) {
 	}
 	var names []string
 	for _, s := range o.Settings {
-		names = append(names, bare(s.Name))
+		names = append(names, cut(bare(s.Name), 80))
 	}
 	next := "Call Config without setting, which lists all."
 	switch near := nearest.Names(bare(name), names, 5); len(near) {
@@ -113,6 +124,16 @@ func (o Options) text(name string, planning bool) (string, error) {
 		next = "The nearest are " + plain.Line(strings.Join(near, ", ")) + "."
 	}
 	return "", fault.New(fmt.Sprintf("there is no setting %s", plain.Line(fmt.Sprintf("%.80q", name))), next)
+}
+
+// below returns the names of the settings below a name.
+func (o Options) below(name string) (names []string) {
+	for _, s := range o.Settings {
+		if strings.HasPrefix(s.Name, bare(name)+".") {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // bare returns a name in the form in which names are compared: that of a flag without its dashes.

@@ -57,12 +57,12 @@ func (o Options) overview() string {
 	files, set := &list{room: maxFiles}, &list{room: maxSet}
 	defaults, unset := &list{room: maxNames}, &list{room: maxNames}
 	for _, f := range o.Files {
-		files.add("- " + cut(f, maxLine) + "\n")
+		files.add(cut("- "+f.Label+": "+f.Path, maxLine) + " (" + f.State + ")\n")
 	}
 	for _, s := range o.Settings {
 		switch {
 		case len(s.Values)+len(s.Unused) > 0:
-			set.add("- " + cut(s.line(), maxLine) + "\n")
+			set.add("- " + cut(s.line(o.short), maxLine) + "\n")
 		case s.Default != "":
 			defaults.add(cut(s.Name+" "+s.Default, 60) + "\n")
 		default:
@@ -72,6 +72,16 @@ func (o Options) overview() string {
 	text := section("Settings files, the most authoritative first:\n", files.String()) + section("Set:\n", set.String()) +
 		section("Defaults: ", inLine(defaults.String(), "; ")) + section("Not set: ", inLine(unset.String(), ", "))
 	return text + "[Config with setting shows one with its source, and how the user changes it]"
+}
+
+// short returns a source with the label of the file in place of its path.
+func (o Options) short(source string) string {
+	for _, f := range o.Files {
+		if line, ok := strings.CutPrefix(source, f.Path+":"); ok {
+			return f.Label + ":" + line
+		}
+	}
+	return source
 }
 
 // section returns a title with a text, or "" if there is no text.
@@ -90,23 +100,23 @@ func inLine(lines, separator string) string {
 	return strings.Join(strings.Split(strings.TrimSuffix(lines, "\n"), "\n"), separator) + "\n"
 }
 
-// line describes a setting with a value in one line.
-func (s Setting) line() string {
+// line describes a setting with a value in one line. short shortens sources.
+func (s Setting) line(short func(string) string) string {
 	switch n := len(s.Values); {
 	case n == 1:
-		return fmt.Sprintf("%s: %s [%s]", s.Name, cut(s.Values[0].text(), 80), s.Values[0].Source)
+		return fmt.Sprintf("%s: %s [%s]", s.Name, cut(s.Values[0].text(), 80), short(s.Values[0].Source))
 	case n > 1:
 		first := s.Values[0]
-		from := first.Source
+		from := short(first.Source)
 		for _, v := range s.Values {
-			if v.Source != from {
+			if short(v.Source) != from {
 				from += " and other places"
 				break
 			}
 		}
 		return fmt.Sprintf("%s: %d values, first %s [%s]", s.Name, n, cut(first.text(), 60), from)
 	}
-	return fmt.Sprintf("%s: without effect, %s [%s]", s.Name, s.Unused[0].Why, s.Unused[0].Source)
+	return fmt.Sprintf("%s: without effect, %s [%s]", s.Name, s.Unused[0].Why, short(s.Unused[0].Source))
 }
 
 func (v Value) text() string {
