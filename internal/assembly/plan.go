@@ -1,7 +1,9 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -123,7 +125,30 @@ func (p *Plan) Prepare() (err error) {
 	if err := p.openTrace(); err != nil {
 		return err
 	}
+	if err := p.createOutput(); err != nil {
+		return err
+	}
 	return p.openAudit()
+}
+
+// createOutput creates the file of the final result if it does not exist, because the sandbox can
+// only close a file that exists.
+func (p *Plan) createOutput() error {
+	path := p.options.Output.File
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("creating the file of the final result: %w", err)
+	}
+	return nil
 }
 
 // hookEnvironment returns an environment without the variables of the server itself.
