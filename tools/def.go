@@ -57,6 +57,10 @@ type Def[In, Prepared, Out any] struct {
 	Schema       *jsonschema.Schema // nil: inferred from In, see inferSchema
 	OutputSchema *jsonschema.Schema // nil: inferred from Out
 
+	// Object is a schema of the user that takes the place of Schema. Any arguments that meet it
+	// are decoded into In, which has to accept them. nil: none.
+	Object *ObjectSchema
+
 	Loading   Loading   // zero: LoadAuto
 	Feature   string    // feature that must be on for the tool to exist; "": none
 	Interrupt Interrupt // zero: Cancel

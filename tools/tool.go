@@ -139,7 +139,13 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 		},
 		Finder: d.Finder, Unwrap: d.Unwrap,
 		enabled: d.IsEnabled,
-		schemas: sync.OnceValues(func() (*schemas, error) { return makeSchemas[In, Out](d.Name, d.Schema, d.OutputSchema) }),
+		schemas: sync.OnceValues(func() (*schemas, error) {
+			s, err := makeSchemas[In, Out](d.Name, d.Schema, d.OutputSchema)
+			if err == nil && d.Object != nil {
+				s.rawIn = d.Object.raw
+			}
+			return s, err
+		}),
 	}
 	// A tool that may be destructive for some calls is declared destructive: hints describe
 	// the worst call.
@@ -153,6 +159,12 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 		in := &parsed[In, Prepared, Out]{def: &d, subject: s.firstStringProp}
 		if err := s.applyDefaults(&in.in); err != nil {
 			return nil, err
+		}
+		if d.Object != nil {
+			if err := d.Object.Check(raw); err != nil {
+				return nil, err
+			}
+			return in, json.Unmarshal(raw, &in.in)
 		}
 		if err := decodeArguments(raw, s.in, &in.in); err != nil {
 			return nil, err

@@ -33,6 +33,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/message"
+	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
@@ -74,12 +75,15 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
 	p.Used = sessions.Use
+	final := new(output.Calls)
+	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
 		bash.EndSession(run, v)
 		sessions.End(v.Owner()) // before its events are dropped: no message follows
 		p.Events.Forget(v.Owner())
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
+		final.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
@@ -101,6 +105,7 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
+		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: lists.Peers},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,

@@ -1,7 +1,9 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -22,6 +24,8 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/config"
+	"mcp-toolset/tools/output"
 )
 
 // Environment holds what a server gets from its process.
@@ -76,14 +80,16 @@ type Options struct {
 	Untried bool
 
 	Sandbox     command.Mode
-	SessionName string        // name of the session, or of the first; "" means the name of the client and a number
-	TaskList    string        // name of the shared work list; "" means that of the settings
-	Foreground  time.Duration // time after which commands move to the background
-	RepeatReads bool          // return the whole content for a repeated Read of an unchanged file
-	NoIndex     bool          // keep no index of searched files in memory
-	Watch       bool          // rely on change notifications in searches
-	Trace       string        // file for the stages of each call; "" means none
-	Audit       audit.Config  // no audit log if its Path is ""; Log and Now are set by Prepare
+	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
+	TaskList    string           // name of the shared work list; "" means that of the settings
+	Flags       []config.Setting // flags and environment variables, for the tool Config
+	Output      output.Options   // schema and file of the final result
+	Foreground  time.Duration    // time after which commands move to the background
+	RepeatReads bool             // return the whole content for a repeated Read of an unchanged file
+	NoIndex     bool             // keep no index of searched files in memory
+	Watch       bool             // rely on change notifications in searches
+	Trace       string           // file for the stages of each call; "" means none
+	Audit       audit.Config     // no audit log if its Path is ""; Log and Now are set by Prepare
 }
 
 // Plan is a server with the built-in tools before it is put together: folders, settings
@@ -121,7 +127,30 @@ func (p *Plan) Prepare() (err error) {
 	if err := p.openTrace(); err != nil {
 		return err
 	}
+	if err := p.createOutput(); err != nil {
+		return err
+	}
 	return p.openAudit()
+}
+
+// createOutput creates the file of the final result if it does not exist, because the sandbox can
+// only close a file that exists.
+func (p *Plan) createOutput() error {
+	path := p.options.Output.File
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("creating the file of the final result: %w", err)
+	}
+	return nil
 }
 
 // hookEnvironment returns an environment without the variables of the server itself.

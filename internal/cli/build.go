@@ -96,6 +96,7 @@ func (c *common) planOf(host *Host, roots []string, log *slog.Logger) (*assembly
 	for i, dir := range o.Roots {
 		o.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
 	}
+	o.Flags = c.configuration(host, o.Roots)
 	plan := assembly.NewPlan(o)
 	return plan, plan.Prepare()
 }
@@ -124,6 +125,12 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 		}
 	}
 	var err error
+	if o.Output, err = c.finalOutput(expand); err != nil {
+		return o, err
+	}
+	if file := o.Output.File; file != "" {
+		o.Closed = append(o.Closed, file, file+".new") // state.Replace writes the latter first
+	}
 	o.Audit, err = c.audit.config(host)
 	return o, err
 }

@@ -75,7 +75,7 @@ func (k *checker) all(c *common, host *Host) error {
 		return usageError{err}
 	}
 	for _, l := range plan.Found.Layers {
-		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
+		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), l.Standing())
 	}
 	if tooWide {
 		k.print("%-13s none: %s is %s; name a folder with --root DIR\n", settings.Project, wide.from, wide.what)
@@ -84,23 +84,6 @@ func (k *checker) all(c *common, host *Host) error {
 	k.servers = plan.Settings.UpstreamPrefixes()
 	k.judge(plan.Settings, plan.CanonicalRoots(), plan.Found.Warnings, nil)
 	return k.result(false)
-}
-
-// standing describes how much of a layer applies.
-func standing(l settings.Layer) string {
-	switch {
-	case l.Broken:
-		return "not trusted and cannot be read: nothing of it holds"
-	case l.Settings == nil:
-		return "absent"
-	case l.Changed:
-		return "changed since it was trusted: only its deny and ask rules hold"
-	case !l.Trusted:
-		return "not trusted: only its deny and ask rules hold"
-	case l.Name == settings.Project && len(l.Settings.Loosens()) > 0:
-		return "trusted"
-	}
-	return "holds"
 }
 
 // files checks each file separately.

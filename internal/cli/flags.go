@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,8 @@ type common struct {
 	foreground     time.Duration
 	taskList       string
 	sessionName    string
+	outputSchema   string
+	output         string
 	cascade        string
 	ordered        bool
 	channel        bool
@@ -49,6 +52,8 @@ type common struct {
 	approvals      bool            // whether the server lives long enough to ask the user
 	untried        bool            // whether the sandbox is not tried in advance
 	closed         []string        // files of the server that no tool may access; "" is ignored
+	flags          *pflag.FlagSet  // of the command; nil before it begins
+	rootsFrom      string          // where the roots are named
 	ctx            context.Context // of the command; nil before it begins
 }
 
@@ -57,7 +62,7 @@ var onOff = []string{"on", "off"}
 // add defines the flags. The command's help shows those of the given sections, or all if none is
 // given. The other flags are accepted too, so that every command takes the flags of a server.
 func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx = cmd.Context() }
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx, c.flags = cmd.Context(), cmd.Flags() }
 	in := func(title string) flagSection { return flagSection{cmd, title} }
 	c.addWorkspace(in(inWorkspace), host)
 	in(inPermissions).choice(&c.mode, "mode", "", policy.Modes, "how to decide calls that no rule covers: `MODE` is "+oneOf(policy.Modes)+" (default: that of the settings)")
@@ -102,6 +107,8 @@ func (c *common) addOutput(in flagSection, host *Host) {
 			"hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), "+
 			"legacy-list (as dispatch; found tools join the list of an old client) or off (listed)")
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
+	in.text(&c.outputSchema, "output-schema", "", "offer the tool SyntheticOutput, with which the model returns its final result in the form of the JSON schema in `FILE`")
+	in.text(&c.output, "output", "", "write the last result of SyntheticOutput to `FILE`, which needs --output-schema")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
 	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
 	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature checks
@@ -153,6 +160,7 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 		return nil, usagef("a workspace folder has an empty name")
 	}
 	if len(dirs) > 0 {
+		c.rootsFrom = "command line"
 		return dirs, nil
 	}
 	from, implied := "CLAUDE_PROJECT_DIR", host.Getenv("CLAUDE_PROJECT_DIR")
@@ -165,6 +173,7 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	if what := tooWide(workspace.Expand(implied, host.Dir, host.Home), host.Home); what != "" {
 		return nil, &wideError{from, what}
 	}
+	c.rootsFrom = strings.Replace(from, "CLAUDE", "environment, CLAUDE", 1)
 	return []string{implied}, nil
 }
 

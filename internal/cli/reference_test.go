@@ -117,29 +117,6 @@ func referenceFlags(b *bytes.Buffer) {
 	each(root)
 }
 
-// environment holds the variables that the server reads, by name.
-var environment = []struct{ name, meaning string }{
-	{"ANTHROPIC_MODEL", "default of `--model`"},
-	{"BASH_DEFAULT_TIMEOUT_MS", "timeout of a command in the foreground, in ms (120000)"},
-	{"BASH_MAX_OUTPUT_LENGTH", "characters of output that an answer shows in full (30000)"},
-	{"BASH_MAX_TIMEOUT_MS", "largest timeout of a command in the foreground, in ms (600000)"},
-	{"CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", "tokens of one answer of Read, from 250 to 10,000,000 (25000)"},
-	{"CLAUDE_CODE_GIT_BASH_PATH", "Windows: the bash that runs commands"},
-	{"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", "default of `--max-concurrency`"},
-	{"CLAUDE_CODE_SESSION_ID", "set by Claude Code: the client defers tools by itself"},
-	{"CLAUDE_PROJECT_DIR", "the workspace root if none is named"},
-	{"GOMEMLIMIT", "the soft limit on memory, instead of our own"},
-	{"LOCALAPPDATA", "Windows: the folder that holds the state folder"},
-	{"MCP_TIMEOUT", "timeout of a connection to an upstream server, in ms (30000)"},
-	{"MCP_TOOLSET_STATE_DIR", "the state folder"},
-	{"MCP_TOOLSET_TOKEN", "the bearer token of `http`"},
-	{"MCP_TOOL_TIMEOUT", "timeout of calls of upstream tools, in ms (300000)"},
-	{"NO_COLOR", "switches colours off"},
-	{"TERM", "`dumb` switches colours off"},
-	{"XDG_CONFIG_HOME", "the folder that holds `mcp-toolset/settings.json` (`~/.config`)"},
-	{"XDG_STATE_HOME", "the folder that holds the state folder (`~/.local/state`)"},
-}
-
 var readVariable = regexp.MustCompile(`(?i:getenv|envInt|lookupenv)\((?:host, )?"([A-Z_0-9]+)"`)
 
 // TestEnvironment compares the described variables with those that the code reads.
@@ -163,7 +140,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	toolchain := []string{"GOENV", "PATH"} // read to find the caches of build tools
 	for _, m := range readVariable.FindAllStringSubmatch(code.String(), -1) {
-		described := slices.ContainsFunc(environment, func(v struct{ name, meaning string }) bool { return v.name == m[1] })
+		described := slices.ContainsFunc(environment, func(v variable) bool { return v.name == m[1] })
 		if !described && !slices.Contains(toolchain, m[1]) {
 			t.Errorf("the code reads %s, which environment does not describe", m[1])
 		}

@@ -62,6 +62,29 @@ type Layer struct {
 	Broken   bool      // whether the file of an untrusted project is unusable and has no effect
 }
 
+// Standing describes how much of the layer applies.
+func (l Layer) Standing() string {
+	switch {
+	case l.Broken:
+		return "not trusted and cannot be read: nothing of it holds"
+	case l.Settings == nil:
+		return "absent"
+	case l.Changed:
+		return "changed since it was trusted: only its deny and ask rules hold"
+	case !l.Trusted:
+		return "not trusted: only its deny and ask rules hold"
+	case l.Name == Project && len(l.Settings.Loosens()) > 0:
+		return "trusted"
+	}
+	return "holds"
+}
+
+// TrustCommand returns the command with which the user trusts the project of the layer, safe
+// to show.
+func (l Layer) TrustCommand() string {
+	return "mcp-toolset trust " + quoted(filepath.Dir(filepath.Dir(l.Path)))
+}
+
 // Find finds and merges all settings. It returns an error that names the file and a
 // remedy if a file is malformed, is writable by others or has faults: without the
 // file, the server would be less strict. The exception is the file of a project that

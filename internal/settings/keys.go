@@ -65,6 +65,9 @@ func (s *Settings) read(n *node) error {
 		if err != nil {
 			return err
 		}
+		if slices.Contains(topKeys, f.key) && f.key != "$schema" {
+			s.enter(f.key, f.key, "", f.line, f.value)
+		}
 	}
 	return nil
 }

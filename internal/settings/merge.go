@@ -75,6 +75,7 @@ func (s *Settings) append(less *Settings) {
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
 	s.taskList.under(less.taskList)
+	s.addEntries(less.entries)
 	s.hooks.Append(&less.hooks)
 	s.failClosed = s.failClosed || less.failClosed
 	s.warnings = append(s.warnings, less.warnings...)

@@ -46,6 +46,7 @@ type Settings struct {
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
 	taskList     scalar[string]
+	entries      []Entry     // see Entries
 	loosenings   []Loosening // the entries that Tightened leaves out
 	warnings     []string    // about keys
 	ruleWarnings []string

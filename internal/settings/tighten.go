@@ -42,6 +42,7 @@ func (s *Settings) Tightened() *Settings {
 	if s.pin.value {
 		t.pin = s.pin
 	}
+	t.entries = s.tightenedEntries()
 	t.ruleWarnings = t.rules.Warnings()
 	if len(s.loosenings) > 0 {
 		t.warnings = append(t.warnings, fmt.Sprintf("%s is not trusted: of it only deny and ask rules hold, not %s; to use all of it, run mcp-toolset trust %s",

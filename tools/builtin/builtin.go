@@ -9,12 +9,14 @@ import (
 	"mcp-toolset/tools/ask"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
+	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/notebook"
+	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/resources"
@@ -38,6 +40,8 @@ type Options struct {
 	Plan      plan.Options
 	Work      work.Options
 	Message   message.Options
+	Output    output.Options
+	Config    config.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -46,6 +50,7 @@ type Options struct {
 func List(o Options) []*tools.Tool {
 	list := []*tools.Tool{
 		brief.New(o.Brief),
+		config.New(o.Config),
 		edit.New(o.Change),
 		glob.New(o.Glob),
 		plan.NewEnter(o.Plan),
@@ -53,6 +58,7 @@ func List(o Options) []*tools.Tool {
 		ask.New(),
 		grep.New(o.Grep),
 		notebook.New(o.Change),
+		output.New(o.Output),
 		read.New(o.Read),
 		sleep.New(o.Sleep),
 		write.New(o.Change),

@@ -1,0 +1,113 @@
+package assembly
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/tools/config"
+)
+
+// flagKeys maps flags to the keys that they take precedence over.
+var flagKeys = map[string]string{"--mode": "permissions.defaultMode", "--task-list": "taskList"}
+
+// configuration returns the settings that hold, for the tool Config: flags and environment
+// variables, then those of files.
+func (p *Plan) configuration() config.Options {
+	var o config.Options
+	count := map[string]int{}
+	for _, l := range p.Found.Layers {
+		label := l.Name
+		if count[label]++; count[label] > 1 {
+			label = fmt.Sprint(label, " ", count[label])
+		}
+		o.Files = append(o.Files, config.File{Label: label, Path: plain.Quote(l.Path), State: l.Standing()})
+	}
+	all := map[string]*config.Setting{}
+	for _, k := range settings.Keys() {
+		// Those with free names are settings only if a file has them.
+		if k.Name != "$schema" && !strings.ContainsAny(k.Name, "<[") && !slices.Contains([]string{"classifier", "mcpServers", "hooks", "classifier.second"}, k.Name) {
+			all[k.Name] = &config.Setting{Name: k.Name, Meaning: fmt.Sprintf("%s (%s)", k.Meaning, k.Value)}
+		}
+	}
+	for _, e := range p.Settings.Entries() {
+		s := all[e.Key]
+		if s == nil {
+			s = &config.Setting{Name: e.Key, Meaning: e.Meaning}
+			all[e.Key] = s
+		}
+		v := config.Value{Text: e.Value, Source: e.Origin.String(), Why: e.Unused}
+		if json.Valid([]byte(v.Text)) {
+			v.Text = string(audit.Redact([]byte(v.Text)))
+		}
+		if e.Unused == "" {
+			s.Values = append(s.Values, v)
+		} else {
+			s.Unused = append(s.Unused, v)
+		}
+	}
+	flags := slices.Clone(p.options.Flags)
+	for i, f := range flags {
+		key := all[flagKeys[f.Name]]
+		switch {
+		case key == nil:
+			continue
+		case len(f.Values) > 0: // the flag takes precedence
+			for _, v := range key.Values {
+				v.Why = "the flag " + f.Name + " overrides it"
+				key.Unused = append(key.Unused, v)
+			}
+			key.Values = f.Values
+		default:
+			flags[i].Values, flags[i].Unused = key.Values, key.Unused
+			flags[i].Change = strings.TrimSuffix(f.Change, ".") + ", or sets " + key.Name + " in a settings file."
+		}
+	}
+	for _, s := range all {
+		s.Change = p.change(*s)
+		o.Settings = append(o.Settings, *s)
+	}
+	slices.SortFunc(o.Settings, func(a, b config.Setting) int {
+		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+	o.Settings = append(flags, o.Settings...)
+	return o
+}
+
+// rank returns the place of a key in a list that may be cut: programs have many keys and are last.
+func rank(name string) int {
+	top, _, _ := strings.Cut(name, ".")
+	return slices.Index([]string{"classifier", "hooks", "mcpServers"}, top)
+}
+
+// change returns what the user does to change a key of the settings files.
+func (p *Plan) change(s config.Setting) string {
+	if len(s.Values) > 0 && s.Values[0].Source == config.FromFlag {
+		for flag, key := range flagKeys {
+			if key == s.Name {
+				return "To change it, the user starts the server with another " + flag + ", or without it."
+			}
+		}
+	}
+	file := p.AddTo
+	for _, l := range p.Found.Layers {
+		in := func(v config.Value) bool { return strings.HasPrefix(v.Source, plain.Quote(l.Path)+":") }
+		switch {
+		case slices.ContainsFunc(s.Unused, in) && !l.Trusted && l.Name == settings.Project:
+			return fmt.Sprintf("To use that of the project, the user runs %s and restarts the server.", l.TrustCommand())
+		case len(s.Values) > 0 && in(s.Values[0]) && l.Name == settings.Managed:
+			return "To change it, the administrator edits " + plain.Text(l.Path) + ". Then the server is restarted."
+		case len(s.Values) > 0 && in(s.Values[0]):
+			file = l.Path
+		}
+	}
+	if file == "" {
+		return "To change it, the user names a settings file with --settings."
+	}
+	return fmt.Sprintf("To change it, the user edits %s in %s and restarts the server; mcp-toolset policy check shows mistakes.", s.Name, plain.Text(file))
+}
