@@ -45,6 +45,7 @@ var rules = []rule{
 	{"tools/brief", []string{"tools", "session", "internal/exec/task", "internal/record/audit", "internal/record/journal", "internal/text/fault", "internal/text/plain"}, nil, "the Brief tool"},
 	{"internal/record/journal", []string{"session", "tools"}, nil, "the calls of sessions, in memory"},
 	{"tools/plan", []string{"tools", "session", "policy", "internal/text/fault", "internal/text/plain"}, nil, "the tools EnterPlanMode and ExitPlanMode"},
+	{"tools/monitor", []string{"tools", "tools/bash", "tools/file", "tools/task", "policy", "session", "internal/bounded", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task"}, nil, "the Monitor tool, whose commands run under the rules of Bash"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/event", []string{"session", "internal/text/fault", "internal/text/plain"}, nil, "events of sessions, which answers deliver"},
 	{"tools/work", []string{"tools", "session", "internal/text/fault", "internal/text/plain", "internal/exec/task", "internal/record/worklist"}, nil, "the TaskCreate, TaskGet, TaskUpdate, TaskList and TodoWrite tools"},

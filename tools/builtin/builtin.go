@@ -12,6 +12,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
@@ -33,6 +34,7 @@ type Options struct {
 	Tasks     task.Options
 	Sleep     sleep.Options
 	Brief     brief.Options
+	Monitor   monitor.Options
 	Plan      plan.Options
 	Work      work.Options
 	Resources resources.Source // nil: there are no upstream servers
@@ -48,6 +50,7 @@ func List(o Options) []*tools.Tool {
 		plan.NewEnter(o.Plan),
 		plan.NewExit(o.Plan),
 		grep.New(o.Grep),
+		monitor.New(o.Monitor),
 		notebook.New(o.Change),
 		read.New(o.Read),
 		sleep.New(o.Sleep),
