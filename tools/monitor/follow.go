@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ const (
 	// mostAtOnce is the limit of bytes that are copied at a look.
 	mostAtOnce = 32 << 20
 	bufferSize = 32 << 10
+	// lastSize is the limit of follower.last, in bytes.
+	lastSize = 64
 )
 
 // follower copies what a file grows by into the log of a job. It opens the file at each look,
@@ -38,8 +41,9 @@ type follower struct {
 
 	mu   sync.Mutex // held during a look, which may outlive the job
 	file *os.File
-	at   int64 // offset in the file
-	open bool  // whether what was copied ends within a line
+	at   int64  // offset in the file
+	last []byte // the bytes before at, by which a file is noticed that was truncated and has grown again
+	open bool   // whether what was copied ends within a line
 }
 
 // follow starts to copy what the file of the call grows by from now on.
@@ -49,9 +53,12 @@ func follow(ctx context.Context, env *tools.Env, in prepared, o Options) (*sourc
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		var info fs.FileInfo
-		if f.file, info, err = env.Files.Open(in.Path); err == nil {
-			f.at = info.Size()
+		if f.file, info, err = env.Files.Open(in.Path); err != nil {
+			return none, err
 		}
+		f.at = info.Size()
+		f.last = make([]byte, min(f.at, lastSize))
+		_, err = f.file.ReadAt(f.last, f.at-int64(len(f.last)))
 		return none, err
 	}); err != nil {
 		go f.close()
@@ -125,7 +132,7 @@ func (f *follower) look() error {
 	}
 	if old, err := f.file.Stat(); err == nil && os.SameFile(old, info) {
 		now.Close()
-		if info.Size() < f.at {
+		if f.changed() {
 			return f.restart()
 		}
 		_, err = f.copy()
@@ -140,8 +147,16 @@ func (f *follower) look() error {
 	return f.restart()
 }
 
+// changed reports whether the open file no longer has what was copied last.
+func (f *follower) changed() bool {
+	now := make([]byte, len(f.last))
+	_, err := f.file.ReadAt(now, f.at-int64(len(now)))
+	return err != nil || !bytes.Equal(now, f.last)
+}
+
 // restart copies the file from its beginning, on a line of its own.
 func (f *follower) restart() error {
+	f.last = nil
 	if f.at = 0; f.open {
 		f.open = false
 		if _, err := f.out.WriteString("\n"); err != nil {
@@ -162,6 +177,8 @@ func (f *follower) copy() (end bool, err error) {
 				return false, err
 			}
 			n, f.at, f.open = n+m, f.at+int64(m), buf[m-1] != '\n'
+			f.last = append(f.last, buf[max(0, m-lastSize):m]...)
+			f.last = bytes.Clone(f.last[max(0, len(f.last)-lastSize):])
 		}
 		switch {
 		case errors.Is(err, io.EOF):

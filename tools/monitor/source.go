@@ -26,6 +26,8 @@ func (r *Running) Close() error {
 	r.mu.Unlock()
 	for _, s := range all {
 		s.end(tasks.Stopped, "stopped: the server is ending")
+	}
+	for _, s := range all {
 		<-s.done
 	}
 	return nil
