@@ -208,14 +208,15 @@ func startHTTP(t *testing.T, root string) wire {
 	return serveWith(t, root, append(allowsBash(t), "--deferral", "hints")...)
 }
 
-// allowsBash returns the arguments of a server that asks as by default, except about
-// commands, which have no sandbox here.
+// allowsBash returns the arguments of a server that lists all tools and asks as by default,
+// except about commands, which have no sandbox here.
 func allowsBash(t *testing.T) []string {
 	settings := filepath.Join(t.TempDir(), "settings.json")
 	if err := os.WriteFile(settings, []byte(`{"permissions": {"allow": ["Bash"]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--mode", "default", "--settings", settings}
+	// The list of all tools has the size at which auto decides by the transport.
+	return []string{"--mode", "default", "--settings", settings, "--deferral", "hints"}
 }
 
 // serveWith starts an HTTP server with further arguments.

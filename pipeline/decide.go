@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"mcp-toolset/internal/bounded"
@@ -35,7 +36,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	r, env := c.prepared, c.env
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
-		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
+		Tool: c.tool.Name, Aliases: c.tool.Aliases, As: r.As, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
 		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env), Hook: c.opinion,
 	}
 	c.target, c.access = nil, policy.Edit
@@ -91,12 +92,25 @@ type target struct {
 func (c *call) decideOn(req policy.Request) policy.Decision {
 	if store := c.p.Approvals; store != nil {
 		v := c.Session.View()
-		req.Declined = store.Declined(v.ID, c.tool.Name, c.subject)
-		req.Always = store.Always(c.tool.Name, c.subject, firstRoot(v))
+		for _, name := range c.names() {
+			req.Declined = req.Declined || store.Declined(v.ID, name, c.subject)
+			req.Always = req.Always || store.Always(name, c.subject, firstRoot(v))
+		}
 	}
 	c.asked = req
 	return c.rules.Decide(req)
 }
+
+// names returns the names of the tools for which the user's answers to the call hold.
+func (c *call) names() []string {
+	if as := c.prepared.As; as != "" {
+		return []string{c.tool.Name, as}
+	}
+	return []string{c.tool.Name}
+}
+
+// hookNames returns the names besides that of the tool by which hooks match the call.
+func (c *call) hookNames() []string { return append(slices.Clone(c.tool.Aliases), c.names()[1:]...) }
 
 func firstRoot(v session.View) string {
 	if len(v.Roots) == 0 {

@@ -71,7 +71,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		e.Decision.Reason += "; files that rules deny or ask about are left out of the results"
 	}
 	if present { // a tool that a rule removed is never passed to hooks
-		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.tool.Aliases))
+		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.hookNames()))
 	}
 	if parts := c.prepared.Parts(c.env); parts != nil {
 		e.Commands = []string{}

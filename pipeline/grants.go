@@ -39,7 +39,7 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 			continue
 		}
 		target := policy.Target{Literal: g.Path, Canonical: g.Path, Access: policy.Edit}
-		edit := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, c.asked.Dir, nil).Behavior
+		edit := c.rules.CheckPath(c.tool.Name, c.hookNames(), target, c.asked.Dir, nil).Behavior
 		if edit == policy.Deny || edit == policy.Ask && d.Behavior == policy.Allow {
 			grants[i] = tools.Grant{Path: g.Path, Access: policy.Read}
 		}

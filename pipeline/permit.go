@@ -145,7 +145,9 @@ func (c *call) always(about approval.Request) string {
 func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) (policy.Decision, error) {
 	if reply.How == Declined {
 		if c.p.Approvals != nil && about.Session != "" {
-			c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+			for _, name := range c.names() {
+				c.p.Approvals.Decline(about.Session, name, about.Subject)
+			}
 		}
 		return c.asked.Refused(), nil
 	}

@@ -53,7 +53,7 @@ func (c *call) prepareParts() {
 	writable := folders(parts.Writable)
 	for i := range parts.Targets {
 		t := &call{writable: writable}
-		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable, Links: c.r.Links})
+		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, As: c.r.As, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable, Links: c.r.Links})
 		c.targets = append(c.targets, t)
 	}
 }
@@ -145,7 +145,7 @@ func (c *call) each(f func(name string) bool) bool {
 			return true
 		}
 	}
-	return false
+	return c.r.As != "" && f(c.r.As)
 }
 
 // belongs reports whether whole-tool rules on Read or Edit, as a selects, cover the

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,45 @@ func decisions(t testing.TB) []row {
 		rows = append(rows, row{line: i + 1, rules: rules, call: cols[0], want: cols[1], rule: cols[2]})
 	}
 	return rows
+}
+
+// TestAs checks that a call under the rules of another tool is decided as a call of that one,
+// except that rules on itself may make it stricter.
+func TestAs(t *testing.T) {
+	rules := [][]entry{
+		nil, {{"deny", "Bash"}}, {{"ask", "Bash"}}, {{"allow", "Bash"}}, {{"allow", "Bash(make *)"}}, {{"ask", "Bash(make *)"}},
+		{{"deny", "Bash(rm *)"}, {"allow", "Bash"}}, {{"deny", "Bash("}}, {{"deny", "Edit(out/**)"}, {"allow", "Bash(cp *)"}},
+	}
+	for _, command := range []string{"make test", "rm x", "make; rm x", "cp < /etc/a > /ws/out/b", "cp < /ws/a > /srv/b"} {
+		for _, mode := range []Mode{"", ModePlan, ModeManual, ModeAcceptEdits, ModeBypass, ModeDontAsk} {
+			for _, list := range rules {
+				call := request("Bash$ " + command)
+				call.Aliases = nil
+				as := call
+				as.Tool, as.As = "Monitor", "Bash"
+				decide := func(r Request, more ...entry) Decision {
+					cfg := world(ruleset(append(slices.Clone(list), more...)...))
+					cfg.Mode = mode
+					return New(cfg).Decide(r)
+				}
+				want, got := decide(call), decide(as)
+				if want.Behavior != got.Behavior || want.Layer != got.Layer || want.Rule != got.Rule {
+					t.Errorf("%s with %v in mode %q is %v by %s, under another name %v by %s", command, list, mode, want.Behavior, want.Rule, got.Behavior, got.Rule)
+				}
+				for _, rule := range []string{"Monitor", "Monitor(*)", "Monitor(" + command + ")"} {
+					if got := decide(as, entry{"allow", rule}); got.Behavior != want.Behavior {
+						t.Errorf("%s with %v and allow %s in mode %q is %v, want %v", command, list, rule, mode, got.Behavior, want.Behavior)
+					}
+				}
+				if got := decide(as, entry{"ask", "Monitor"}); got.Behavior > Ask {
+					t.Errorf("%s with %v and ask Monitor in mode %q is %v", command, list, mode, got.Behavior)
+				}
+				if got := decide(as, entry{"deny", "Monitor"}); got.Behavior != Deny {
+					t.Errorf("%s with %v and deny Monitor in mode %q is %v", command, list, mode, got.Behavior)
+				}
+			}
+		}
+	}
 }
 
 // edits lists the tools of the tables that change their path.

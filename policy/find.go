@@ -46,7 +46,7 @@ func (l *list) onParts(c *call, m *match) {
 // known.
 func (l *list) findPossible(c *call, p *Part) (m match) {
 	l.commands.findPossible(&m, p)
-	c.each(func(name string) bool {
+	l.each(c, func(name string) bool {
 		if x := l.others[name]; x != nil {
 			x.findPossible(&m, p)
 		}
@@ -60,7 +60,7 @@ func (l *list) onPart(c *call, p *Part, m *match) {
 	if l.behavior == Allow && !p.Allowable {
 		return
 	}
-	if l.behavior != Allow || !c.each(isOtherShell) {
+	if l.behavior != Allow || !l.each(c, isOtherShell) {
 		l.commands.find(m, p, l.behavior)
 	}
 	l.onAlias(c, p, m)
@@ -68,7 +68,7 @@ func (l *list) onPart(c *call, p *Part, m *match) {
 
 // onAlias looks for command rules under other names of the tool than Bash.
 func (l *list) onAlias(c *call, p *Part, m *match) {
-	c.each(func(name string) bool {
+	l.each(c, func(name string) bool {
 		if x := l.others[name]; x != nil {
 			x.find(m, p, l.behavior)
 		}
@@ -125,6 +125,14 @@ func (c *call) lifted(m match) match {
 	return m
 }
 
+// each is call.each without the names that allow rules must not use.
+func (l *list) each(c *call, f func(name string) bool) bool {
+	if l.behavior == Allow && c.r.As != "" {
+		return f(c.r.As)
+	}
+	return c.each(f)
+}
+
 // onPaths looks for path rules.
 func (l *list) onPaths(c *call, m *match) {
 	covers := func(r *rule) (string, bool) { return c.either(r.path) }
@@ -149,7 +157,7 @@ func (l *list) concerned(a Access) []Access {
 
 // onTools looks for rules that need only the name of the tool.
 func (l *list) onTools(c *call, m *match) {
-	c.each(func(name string) bool {
+	l.each(c, func(name string) bool {
 		m.replaceIfEarlier(l.whole[name], "")
 		m.replaceIfEarlier(l.broken[name], "")
 		for _, r := range l.servers {
@@ -159,7 +167,7 @@ func (l *list) onTools(c *call, m *match) {
 		}
 		return false
 	})
-	if c.each(isCommandTool) || l.behavior != Allow && c.each(isOtherShell) {
+	if l.each(c, isCommandTool) || l.behavior != Allow && l.each(c, isOtherShell) {
 		m.replaceIfEarlier(l.whole[commandTools[0]], "")
 		m.replaceIfEarlier(l.broken[commandTools[0]], "")
 	}
@@ -173,7 +181,7 @@ func (l *list) onTools(c *call, m *match) {
 
 // onOwn looks for Tool(pattern) rules of the tool.
 func (l *list) onOwn(c *call, m *match) {
-	c.each(func(name string) bool {
+	l.each(c, func(name string) bool {
 		m.search(l.own[name], func(r *rule) (string, bool) { return l.coversOwn(c, r) })
 		return false
 	})

@@ -79,6 +79,7 @@ type Target struct {
 type Request struct {
 	Tool     string   // canonical tool name; if empty, the call is denied
 	Aliases  []string // former names of the tool, which rules may also use
+	As       string   // another tool whose rules hold too; only those allow the call; "": none
 	Dir      string   // the session's working directory: absolute, canonical
 	Target   *Target  // nil for a call without a path
 	Parts    *Parts   // for calls that do several things, or nil; replaces Target and Match

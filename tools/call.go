@@ -36,6 +36,7 @@ type Prepared struct {
 	Facts   Facts
 	Path    string // absolute path of the file or folder that the call names; "" if the tool has none
 	Summary string // one line for the user
+	As      string // as Def.As
 	in      input
 	encoded func() json.RawMessage
 }
@@ -48,7 +49,7 @@ func (c *Call) Prepare(env *Env) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
+	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary(), As: in.as()}
 	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
 	return r, nil
 }
@@ -98,6 +99,7 @@ type input interface {
 	facts(*Env) Facts
 	shared(*Env) bool
 	path() string
+	as() string
 	summary() string
 	json() json.RawMessage
 	matcher(policy.Base) func(policy.Behavior, string) bool
@@ -149,6 +151,13 @@ func (t *typed[In, Prepared, Out]) path() string {
 		return ""
 	}
 	return t.def.Path(t.in)
+}
+
+func (t *typed[In, Prepared, Out]) as() string {
+	if t.def.As == nil {
+		return ""
+	}
+	return t.def.As(t.in)
 }
 
 func (t *typed[In, Prepared, Out]) summary() string {

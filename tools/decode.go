@@ -200,7 +200,7 @@ func coerceNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.Ra
 	case s.Minimum != nil && n < *s.Minimum:
 		return nil, fault.New(fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The least is %v.", *s.Minimum))
 	case s.Maximum != nil && n > *s.Maximum:
-		return nil, fault.New(fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The most is %v.", *s.Maximum))
+		return nil, fault.New(fmt.Sprintf("property %q is %s", at, text), "The most is "+strconv.FormatFloat(*s.Maximum, 'f', -1, 64)+".")
 	}
 	return json.RawMessage(text), nil
 }

@@ -109,6 +109,10 @@ type Def[In, Prepared, Out any] struct {
 	// Matcher. nil: the call does one thing.
 	Parts func(*Env, Prepared) *Parts
 
+	// As returns the name of the tool whose rules, hooks and answers of the user hold for the
+	// call too: those on the tool itself then only make a decision stricter. "" or nil: none.
+	As func(Prepared) string
+
 	// Check returns the tool's own decision on permission; nil: none. Deny is final. Ask
 	// applies unless a rule, a hook, the user or the mode allows the call. Allow has no
 	// effect: a check can make a decision stricter, never laxer. It sets the Layer, such as

@@ -116,6 +116,7 @@ func (i *foreignInput) facts(*Env) Facts {
 
 func (i *foreignInput) shared(*Env) bool { return false }
 func (i *foreignInput) path() string     { return "" }
+func (i *foreignInput) as() string       { return "" }
 
 // summary quotes the server's title as the server's own words, and adds Notice.
 func (i *foreignInput) summary() string {

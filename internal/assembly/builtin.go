@@ -33,6 +33,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/message"
+	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
@@ -78,14 +79,15 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	final := new(output.Calls)
 	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
-		bash.EndSession(run, v)
-		sessions.End(v.Owner()) // before its events are dropped: no message follows
-		p.Events.Forget(v.Owner())
+		sessions.End(v.Owner())                                        // before its events are dropped: no message follows
+		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) }) // after what the tasks add at their end
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
 		final.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
+	watches := new(monitor.Running)
+	p.Closers = append(p.Closers, watches) // before the commands, which store the output
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {
 		return err
@@ -95,18 +97,19 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, lists, others, find, locks)
+	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: lists.Peers},
+		Monitor: monitor.Options{Bash: run, Events: p.Events, Running: watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},

@@ -294,6 +294,12 @@ func (c *call) add(j *job, ended bool) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
+	c.follow(e)
+	return t.ID, nil
+}
+
+// follow releases what a task needs once it has ended, without waiting for that.
+func (c *call) follow(e *taskJob) {
 	done := func() {}
 	if !c.readOnly && !c.judged.readOnly() {
 		// Calls that run at the same time must not have missed its changes.
@@ -303,7 +309,6 @@ func (c *call) add(j *job, ended bool) (id string, err error) {
 		e.settle()
 		done()
 	}()
-	return t.ID, nil
 }
 
 // limitTo ends the command after d, unless it ends before. The answer reports timeout,

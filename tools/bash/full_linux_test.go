@@ -126,6 +126,6 @@ func TestEndedTaskInMemory(t *testing.T) {
 		}
 	}
 	// Nothing is stored for a session that has ended, either.
-	EndSession(f.Options, w.Session.View())
+	EndSession(f.Options, w.Session.View(), func() {})
 	waitFor(t, "its tasks and their output are gone", func() bool { return len(f.Tasks.List(owner))+len(f.logs(t)) == 0 })
 }

@@ -40,18 +40,10 @@ const (
 )
 
 func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
-	if c.judged == nil {
-		return tools.Result[Output]{}, errNoJudgement
-	}
-	spec, err := c.spec(ctx)
+	j, err := c.start(ctx)
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}
-	running, err := c.o.Commands.Start(ctx, spec)
-	if err != nil {
-		return tools.Result[Output]{}, c.startError(ctx, err)
-	}
-	j := &job{Running: running, tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace}
 	if c.background {
 		return c.inBackground(j)
 	}
@@ -63,6 +55,22 @@ func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
 		return c.moved(j)
 	}
 	return c.ended(j)
+}
+
+// start starts the command.
+func (c *call) start(ctx context.Context) (*job, error) {
+	if c.judged == nil {
+		return nil, errNoJudgement
+	}
+	spec, err := c.spec(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := c.o.Commands.Start(ctx, spec)
+	if err != nil {
+		return nil, c.startError(ctx, err)
+	}
+	return &job{Running: running, tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace}, nil
 }
 
 // spec returns the specification with which the command starts.
@@ -96,10 +104,11 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 }
 
 // EndSession ends the tasks of a session that has ended and deletes their output and the
-// session's temporary folder. It does not wait.
-func EndSession(o Options, v session.View) {
+// session's temporary folder. It does not wait. It calls ended once the tasks have ended.
+func EndSession(o Options, v session.View, ended func()) {
 	go func() {
 		o.Tasks.Forget(v.Owner(), "the end of the session")
+		ended()
 		o.Commands.Forget(owner(v))
 	}()
 }

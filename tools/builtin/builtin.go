@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/message"
+	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
@@ -37,6 +38,7 @@ type Options struct {
 	Tasks     task.Options
 	Sleep     sleep.Options
 	Brief     brief.Options
+	Monitor   monitor.Options
 	Plan      plan.Options
 	Work      work.Options
 	Message   message.Options
@@ -57,6 +59,7 @@ func List(o Options) []*tools.Tool {
 		plan.NewExit(o.Plan),
 		ask.New(),
 		grep.New(o.Grep),
+		monitor.New(o.Monitor),
 		notebook.New(o.Change),
 		output.New(o.Output),
 		read.New(o.Read),

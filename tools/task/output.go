@@ -106,10 +106,17 @@ func prepare(_ *tools.Env, in Input) (p prepared, err error) {
 	case in.Filter == "":
 		return p, nil
 	}
-	if p.filter, err = regexp.Compile(in.Filter); err != nil {
-		return p, fault.New("filter is not a regular expression: "+plain.Line(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "Use Go's syntax (RE2); a backslash before a special character makes it a plain one.")
+	p.filter, err = Filter(in.Filter)
+	return p, err
+}
+
+// Filter compiles the property filter of a call. Its error is for the model.
+func Filter(expr string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, fault.New("filter is not a regular expression: "+plain.Line(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "Use Go's syntax (RE2); a backslash before a special character makes it a plain one.")
 	}
-	return p, nil
+	return re, nil
 }
 
 // shown is the part of the output for one answer.
@@ -123,7 +130,7 @@ type shown struct {
 
 func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
 	none := tools.Result[Output]{}
-	t, err := find(env, o.Tasks, in.TaskID)
+	t, err := Find(env, o.Tasks, in.TaskID)
 	if err != nil {
 		return none, err
 	}

@@ -68,7 +68,7 @@ func NewStop(o Options) *tools.Tool {
 
 func stop(ctx context.Context, env *tools.Env, in StopInput, o Options) (tools.Result[StopOutput], error) {
 	none := tools.Result[StopOutput]{}
-	t, err := find(env, o.Tasks, in.TaskID)
+	t, err := Find(env, o.Tasks, in.TaskID)
 	if err != nil {
 		return none, err
 	}

@@ -96,8 +96,8 @@ func exitCode(s tasks.Status) *int {
 // itemID matches the ids of the tools for work lists.
 var itemID = regexp.MustCompile(`^[0-9]+$`)
 
-// find returns the task with an id. It fails if the task does not belong to the caller.
-func find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
+// Find returns the task with an id. It fails if the task does not belong to the caller.
+func Find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
 	t, ok := r.Get(env.Session.Owner(), id)
 	switch {
 	case !ok && itemID.MatchString(id):

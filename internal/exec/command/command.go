@@ -337,3 +337,6 @@ func (c *Commands) programs() []string {
 	}
 	return out
 }
+
+// NewLog makes an output log for what is no command.
+func (c *Commands) NewLog(name string) (*spool.Log, error) { return c.output.New(name) }
