@@ -137,8 +137,9 @@ type stdioWire struct {
 }
 
 func startStdio(t *testing.T, root string) wire {
-	// Without a sandbox, so that the list of tools is the same on every machine.
-	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--sandbox", "off", root}, allowsBash(t)...)...)
+	// Without a sandbox, so that the list of tools is the same on every machine. With hints,
+	// so that it is the same over both transports: requests without a session get hints.
+	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--deferral", "hints", "--sandbox", "off", root}, allowsBash(t)...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -203,7 +204,9 @@ type httpWire struct {
 
 const wireToken = "a-token-for-tests-only"
 
-func startHTTP(t *testing.T, root string) wire { return serveWith(t, root, allowsBash(t)...) }
+func startHTTP(t *testing.T, root string) wire {
+	return serveWith(t, root, append(allowsBash(t), "--deferral", "hints")...)
+}
 
 // allowsBash returns the arguments of a server that asks as by default, except about
 // commands, which have no sandbox here.

@@ -96,7 +96,7 @@ func (c *call) keep(err error) error {
 	return err
 }
 
-// elicit shows a form of an upstream server to the client's user. While it
+// elicit shows a form to the client's user. While it
 // waits, the call retains its place but not its slot. It marks the result as
 // private, because the answer is meant for this session only.
 func (c *call) elicit(ctx context.Context, f tools.Form) (tools.FormReply, error) {

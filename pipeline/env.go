@@ -58,6 +58,7 @@ func (c *call) newEnv() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
+	env.AskUser = c.askUser
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),

@@ -167,5 +167,5 @@ func (c *call) mode(v session.View) string {
 	if v.Planning {
 		return string(policy.ModePlan)
 	}
-	return string(c.p.Policy.Mode())
+	return string(c.rules.Mode())
 }

@@ -96,6 +96,12 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		return r, f.Close()
 	case "elicit":
 		return elicit(ctx, env, in)
+	case "question":
+		reply, err := env.AskUser(ctx, colours)
+		if err == nil {
+			r.Data.Said = reply.Lines(colours)
+		}
+		return r, err
 	case "repeat":
 		r.Data.Said = strings.Repeat(in.Arg, 50)
 	case "image":

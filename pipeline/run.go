@@ -140,8 +140,11 @@ func (c *call) parse(context.Context) (err error) {
 
 // prepare is the stage that completes and checks the input.
 func (c *call) prepare(context.Context) (err error) {
-	if c.Session.View().Planning {
+	switch v := c.Session.View(); {
+	case v.Planning:
 		c.rules = c.p.Policy.Planned()
+	case v.AcceptEdits:
+		c.rules = c.p.Policy.EditsAccepted()
 	}
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {

@@ -285,9 +285,6 @@ func (r *Request) Refused() Decision {
 		verb := map[Access]string{Read: "reading", Edit: "changing"}[r.Target.Access]
 		what, other = verb+" "+plain.Quote(r.Target.Canonical), "do not try to reach it another way"
 	}
-	if r.Own != nil && r.Own.Layer == LayerUser {
-		return Decision{Layer: LayerApproval, Reason: "the user declined this", Next: "ask the user what to change, then send a changed call"}
-	}
 	return Decision{
 		Layer: LayerApproval, Reason: "the user declined " + what,
 		Next: other + "; continue without it or ask the user what to do",

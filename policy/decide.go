@@ -37,8 +37,7 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //  3. the user's decline
 //  4. a hook's deny
 //  5. the mode plan
-//  6. ask rules, and the tool's own ask if it comes from a rule or the sandbox, or if only
-//     the user decides
+//  6. ask rules, and the tool's own ask if it comes from a rule or the sandbox
 //  7. a hook's ask
 //  8. a command with unknown parts that a rule may cover: ask
 //  9. a hook's allow
@@ -53,7 +52,7 @@ func (p *Policy) Decide(r Request) Decision {
 
 // unasked turns an ask decision into a deny in the mode dontAsk.
 func (p *Policy) unasked(d Decision) Decision {
-	if d.Behavior == Ask && p.mode == ModeDontAsk && d.Layer != LayerUser {
+	if d.Behavior == Ask && p.mode == ModeDontAsk {
 		d.Behavior, d.Layer = Deny, LayerMode // Open is unchanged: a classifier is asked first
 		d.Reason += "; the mode dontAsk denies what would be asked about"
 	}
@@ -87,8 +86,8 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	if m := p.lists[Ask].first(c); m.rule != nil {
 		return c.byRule(Ask, m)
 	}
-	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox || r.Own.Layer == LayerUser) {
-		return *r.Own // a rule on a resource the call uses, a call that leaves the sandbox, or one that only the user decides
+	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox) {
+		return *r.Own // a rule on a resource the call uses, or a call that leaves the sandbox
 	}
 	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()

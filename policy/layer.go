@@ -12,7 +12,6 @@ const (
 	LayerDefault    = "default"    // no other layer decides
 	LayerTool       = "tool"       // the tool itself
 	LayerSandbox    = "sandbox"    // the sandbox of commands
-	LayerUser       = "user"       // only the user decides, such as on a plan
 	LayerInput      = "input"      // the call was not judged, because it is malformed or invalid
 )
 

@@ -100,7 +100,7 @@ type Request struct {
 	Readable []string
 
 	// Own is the tool's own decision on the call; nil if it has none. Deny always holds. Ask
-	// holds until something allows the call; with LayerRule, LayerSandbox or LayerUser it holds
+	// holds until something allows the call; with LayerRule or LayerSandbox it holds
 	// like an ask rule. Allow has no effect.
 	Own *Decision
 	// Hook is the decision of the hooks that ran before the call; nil if they made none.
@@ -214,6 +214,17 @@ func New(cfg Config) *Policy {
 func (p *Policy) Planned() *Policy {
 	q := *p
 	q.planned = true
+	return &q
+}
+
+// EditsAccepted returns the policy of a session whose user chose the mode acceptEdits. It
+// differs from p only in the mode default; any other mode is the operator's choice.
+func (p *Policy) EditsAccepted() *Policy {
+	if p.mode != ModeDefault {
+		return p
+	}
+	q := *p
+	q.mode = ModeAcceptEdits
 	return &q
 }
 

@@ -27,13 +27,14 @@ const (
 // formKey is the key of the question of an upstream server.
 const formKey = "form"
 
-// foreign returns the question for a form of an upstream server. The form's
+// foreign returns the question for a form of an upstream server or of a tool. The form's
 // schema must be flat.
 func foreign(f tools.Form) question {
-	form := mcp.ElicitationParams{
-		Message:         fmt.Sprintf("The server %s asks (in a call of %s):\n%s", plain.Line(f.Server), plain.Line(f.Tool), quoted(f.Message)),
-		RequestedSchema: f.Schema,
+	message := "The model asks:\n" + f.Message
+	if f.Server != "" {
+		message = fmt.Sprintf("The server %s asks (in a call of %s):\n%s", plain.Line(f.Server), plain.Line(f.Tool), quoted(f.Message))
 	}
+	form := mcp.ElicitationParams{Message: message, RequestedSchema: f.Schema}
 	return newQuestion(formKey, form, []byte(f.Server), []byte(f.Tool), []byte(f.Message), f.Schema)
 }
 

@@ -98,6 +98,10 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	err := narrow(in.conv.session, req.Params.Meta)
 	var user user
 	if err == nil {
+		if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+			in.conv.session.SetClient(info.ClientInfo.Name)
+		}
+		s.used(in.conv.session)
 		user, err = s.user(ctx, in, out, req, args)
 	}
 	if err != nil {

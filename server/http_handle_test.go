@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -21,6 +22,8 @@ func TestSessionHandle(t *testing.T) {
 		},
 		Render: func(o gateOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Name}} }})
 	s, _ := newServer(t, time.Second, who)
+	var used []string // by the goroutines of requests, one after the other
+	s.SessionUsed = func(v session.View) { used = append(used, v.Client+" "+v.Owner().Session) }
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	call := func(meta string, headers ...string) string {
 		t.Helper()
@@ -46,7 +49,12 @@ func TestSessionHandle(t *testing.T) {
 			t.Errorf("%s: %s", wrong, got)
 		}
 	}
+	before := len(used)
 	if got := call("", w.session()); handle.MatchString(got) || strings.Contains(got, `owner \"\"`) {
 		t.Errorf("in a session: %s", got)
+	}
+	// The first call has no handle, and those with a wrong one are refused.
+	if before != 1 || used[0] != " handle "+offered[1] || len(used) != 3 || used[1] != used[2] || strings.Contains(used[1], "handle") {
+		t.Errorf("used are %q", used)
 	}
 }

@@ -22,7 +22,10 @@ type offer struct {
 
 // deferringClients lists the names at initialize of clients that defer tools
 // themselves.
-var deferringClients = []string{"claude-code"}
+var deferringClients = []string{claudeCode}
+
+// claudeCode is the name of Claude Code as a client.
+const claudeCode = "claude-code"
 
 // offered returns how tools are offered to the client of a request. For a
 // client that has not initialized, Config.Defers decides. A request without a

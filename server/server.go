@@ -92,6 +92,7 @@ type Config struct {
 	Results    *results.Store
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in order of arrival
+	Channel    bool // send events to a stdio client as messages of a channel
 	Structured bool // also send structuredContent and outputSchema
 	// WakeListed connects upstream servers whose tools are not known: all of
 	// them, or those whose tools are always loaded. It does not block. It is
@@ -103,6 +104,9 @@ type Config struct {
 	Defers bool
 	// AskTimeout is the timeout for the user's answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
+	// SessionUsed is called when a session is initialized and for each call, except requests
+	// without a session and without a handle. It must not block. It may be nil.
+	SessionUsed func(session.View)
 	// SessionEnded is called for each session that has ended, except stateless ones. It
 	// must not block. It may be nil.
 	SessionEnded func(session.View)
@@ -120,7 +124,9 @@ type Server struct {
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
 	rounds *rounds       // questions that are answered by another call
-	run    func(context.Context, pipeline.Request) (*tools.Response, error)
+
+	subscribers subscribers // to events
+	run         func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
 	conns int // number of conversations opened, for their ids
@@ -133,7 +139,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
-		run: c.Pipeline.Run,
+		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]bool{}},
 	}
 	var err error
 	if s.rounds, err = newRounds(); err != nil {
@@ -146,6 +152,7 @@ func New(c Config) (*Server, error) {
 		in.initialized = true
 		if in.conv != nil {
 			in.conv.session.SetClient(req.Params.ClientInfo.Name)
+			s.used(in.conv.session)
 		}
 		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
 	})
@@ -158,12 +165,14 @@ func New(c Config) (*Server, error) {
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
 		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx), c.Conditions)
 	})
-	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
+	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version, append([]mcpserver.ServerOption{
 		mcpserver.WithTitle("Toolset"),
 		mcpserver.WithToolCapabilities(s.changes()),
+		mcpserver.WithResourceCapabilities(true, false),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
-	)
+	}, s.experimental()...)...)
+	s.offerEvents(hooks)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
 	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err
@@ -206,10 +215,18 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 	}
 }
 
+// used reports the use of a session.
+func (s *Server) used(of *session.Session) {
+	if v := of.View(); s.SessionUsed != nil && (!v.Stateless || v.Handle != "") {
+		s.SessionUsed(v)
+	}
+}
+
 // close ends the conversation of a client that is gone.
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
+	s.subscribers.forget(c.session.View().Owner())
 	if v := c.session.View(); s.SessionEnded != nil && !v.Stateless {
 		s.SessionEnded(v)
 	}

@@ -94,6 +94,8 @@ type stdioConn struct {
 	ended    bool                // no call may start any more
 	idle     chan struct{}       // closed when active becomes 0; nil: not waited for
 
+	channelOnce sync.Once
+
 	orderMu sync.Mutex
 	order   []ordered // calls in order of arrival, from the earliest not answered
 	barrier chan chan struct{}
@@ -163,6 +165,9 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		return
 	case m.id == "":
 		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
+		if m.method == "notifications/initialized" && c.s.Channel && c.acceptsChannel() {
+			c.channelOnce.Do(func() { go c.channel(ctx) })
+		}
 		return
 	}
 	// ctx must not cancel the request directly: calls would be cancelled in any

@@ -25,9 +25,9 @@ func (v View) Owner() Owner {
 // handlePrefix begins the Session of an owner with a handle, which no id of a session does.
 const handlePrefix = "handle "
 
-// hasHandle reports whether a handle identifies the owner. Clients can make any number of
+// HasHandle reports whether a handle identifies the owner. Clients can make any number of
 // handles.
-func (o Owner) hasHandle() bool { return strings.HasPrefix(o.Session, handlePrefix) }
+func (o Owner) HasHandle() bool { return strings.HasPrefix(o.Session, handlePrefix) }
 
 // Narrow gives a stateless session a handle. What it starts belongs to the later requests of the
 // principal with the same handle, and to no others.
@@ -65,12 +65,12 @@ func (s *Owned[T]) Get(o Owner) *T {
 	if s.of == nil {
 		s.of = map[Owner]*owned[T]{}
 	}
-	if s.count(o.hasHandle()) >= maxOwners {
-		s.drop(o.hasHandle())
+	if s.count(o.HasHandle()) >= maxOwners {
+		s.drop(o.HasHandle())
 	}
 	v := &owned[T]{used: s.uses}
 	s.of[o] = v
-	if o.hasHandle() {
+	if o.HasHandle() {
 		s.handles++
 	}
 	return &v.value
@@ -100,7 +100,7 @@ func (s *Owned[T]) drop(handle bool) {
 	var oldest Owner
 	var least *owned[T]
 	for o, v := range s.of {
-		if o.hasHandle() == handle && (least == nil || v.used < least.used) && (s.InUse == nil || !s.InUse(&v.value)) {
+		if o.HasHandle() == handle && (least == nil || v.used < least.used) && (s.InUse == nil || !s.InUse(&v.value)) {
 			oldest, least = o, v
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Owned[T]) Delete(o Owner) {
 
 func (s *Owned[T]) remove(o Owner) {
 	delete(s.of, o)
-	if o.hasHandle() {
+	if o.HasHandle() {
 		s.handles--
 	}
 }

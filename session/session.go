@@ -65,8 +65,11 @@ type View struct {
 	Outputs   []string // output logs of its commands, which it may read
 	Stateless bool     // the session remembers nothing between calls
 	Planning  bool     // the session is in plan mode
-	Handle    string   // only with Stateless: see Narrow; "" if there is none
-	Reminded  bool     // an answer contained the full reminder that file content is data
+	// AcceptEdits reports whether the user chose the mode acceptEdits for the session. It
+	// has no effect in plan mode.
+	AcceptEdits bool
+	Handle      string // only with Stateless: see Narrow; "" if there is none
+	Reminded    bool   // an answer contained the full reminder that file content is data
 
 	of *Session
 }
@@ -118,13 +121,14 @@ type Effect struct {
 	Loaded []string // names of loaded tools
 	Failed []string // keys of failed calls, for Failures
 
-	Reminded bool  // the answer contains the full reminder that file content is data
-	Planning *bool // whether the session is in plan mode from now on; nil: unchanged
+	Reminded    bool  // the answer contains the full reminder that file content is data
+	AcceptEdits bool  // the session is in the mode acceptEdits from now on, except in plan mode
+	Planning    *bool // whether the session is in plan mode from now on; nil: unchanged
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil
+	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil && !e.AcceptEdits
 }
 
 // Apply changes the session and then calls the listeners. For a stateless
@@ -173,6 +177,7 @@ func (s *Session) apply(e Effect) (done applied) {
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
 	s.view.Reminded = s.view.Reminded || e.Reminded
+	s.view.AcceptEdits = s.view.AcceptEdits || e.AcceptEdits
 	if e.Planning != nil {
 		s.view.Planning = *e.Planning
 	}

@@ -112,7 +112,7 @@ type Def[In, Prepared, Out any] struct {
 	// Check returns the tool's own decision on permission; nil: none. Deny is final. Ask
 	// applies unless a rule, a hook, the user or the mode allows the call. Allow has no
 	// effect: a check can make a decision stricter, never laxer. It sets the Layer, such as
-	// policy.LayerTool; with policy.LayerUser only the user can allow the call.
+	// policy.LayerTool.
 	Check func(*Env, Prepared) *policy.Decision
 
 	// Grants returns the grants that the call's sandbox needs, given the files in

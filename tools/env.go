@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"mcp-toolset/internal/consent/question"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
@@ -45,6 +46,11 @@ type Env struct {
 	// For tools that run commands.
 
 	Commands CommandAccess
+
+	// AskUser asks the client's user and waits for the reply, without a slot and a place. If
+	// the user cannot answer now, it fails with a *fault.Fault that names the next step, or
+	// with an error that the caller must return unchanged.
+	AskUser func(context.Context, []question.Question) (question.Reply, error)
 
 	// For upstream tools.
 

@@ -2,9 +2,9 @@ package tools
 
 import "encoding/json"
 
-// Form is a question of an upstream server to the client's user.
+// Form is a question to the client's user, of an upstream server or of a tool.
 type Form struct {
-	Server  string
+	Server  string // upstream server; "": a tool of this server asks, with a text that is safe to show
 	Tool    string // tool whose call asks; set by the pipeline
 	Message string
 	Schema  json.RawMessage // schema of the reply, as the server sent it

@@ -51,6 +51,7 @@ async function connected(transport, mode, answer, fn) {
   writeFileSync(runs, '');
   try {
     await fn({
+      client,
       shown,
       // write makes a call. After it, the client must have been asked `asked` times and
       // the hook must have run `hooked` times since the connection began.
@@ -114,6 +115,26 @@ async function stories(label, transport, mode) {
       assert(result.isError && /approval \d+ is pending/.test(text(result)), `got ${text(result)}`);
       await write(at('aside'), 'x', 2, 2);
       assert(content(at('aside')) === undefined, 'it was written');
+    });
+  });
+
+  await check(`${label}: a question of the model is answered`, async () => {
+    const questions = [
+      { question: 'Which library?', header: 'Library', options: [{ label: 'A', description: 'small' }, { label: 'B', description: 'large' }] },
+      { question: 'Which systems?', header: 'Systems', multiSelect: true, options: [{ label: 'Linux', description: '' }, { label: 'macOS', description: '' }] },
+    ];
+    const call = { name: 'AskUserQuestion', arguments: { questions } };
+    await connected(transport, mode, { action: 'accept', content: { q1: 'B', q2_option1: true, q2_other: 'and BSD' } }, async ({ client, shown }) => {
+      const result = await client.callTool(call);
+      assert(text(result) === 'Library: B\nSystems: Linux, and BSD', `got ${text(result)}`);
+      assert(shown.length === 1 && shown[0].message.includes('Which library?'), `shown: ${JSON.stringify(shown)}`);
+    });
+    await connected(transport, mode, undefined, async ({ client }) => {
+      const number = text(await client.callTool(call)).match(/question (\d+) waits for the user/)?.[1];
+      assert(number, 'there is no number');
+      execFileSync(binary, ['answer', number, '1', 'macos'], { env });
+      const again = await client.callTool(call);
+      assert(text(again) === 'Library: A\nSystems: macOS', `answered: ${text(again)}`);
     });
   });
 

@@ -19,6 +19,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
@@ -31,6 +32,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
@@ -70,11 +72,14 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	p.Events, p.Journal = event.New(), journal.New()
 	tasktools.Announce(run.Tasks, p.Events)
 	locks := filelock.New(filepath.Join(p.State, "locks"))
-	lists := p.work(run.Tasks, locks)
+	sessions := peers.New(p.options.SessionName, p.Events)
+	lists := p.work(run.Tasks, sessions, locks)
+	p.Used = sessions.Use
 	final := new(output.Calls)
 	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
 		bash.EndSession(run, v)
+		sessions.End(v.Owner()) // before its events are dropped: no message follows
 		p.Events.Forget(v.Owner())
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
@@ -99,7 +104,9 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists, Output: p.options.Output, Config: p.configuration(),
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
+		Message: message.Options{Peers: lists.Peers},
+		Output:  p.options.Output, Config: p.configuration(),
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},
@@ -114,8 +121,11 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 }
 
 // work returns the options of the tools for work lists.
-func (p *Plan) work(background *task.Registry, locks *filelock.Locks) work.Options {
-	o := work.Options{Own: new(worklist.Memory), Server: strings.ToLower(rand.Text()[:6]), Tasks: background}
+func (p *Plan) work(background *task.Registry, sessions *peers.Registry, locks *filelock.Locks) work.Options {
+	o := work.Options{
+		Own: new(worklist.Memory), Name: p.options.SessionName, Peers: sessions,
+		Server: strings.ToLower(rand.Text()[:6]), Tasks: background,
+	}
 	if name := cmp.Or(p.options.TaskList, p.Settings.TaskList()); name != "" {
 		o.Shared = worklist.NewShared(p.State, name, locks)
 	}

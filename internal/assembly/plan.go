@@ -71,6 +71,7 @@ type Options struct {
 	Cascade        pipeline.Cascade
 	Deferral       tools.Deferral
 	Ordered        bool // answer over stdio in the order of calls
+	Channel        bool // send events over stdio as messages of a channel
 	Structured     bool
 	Remote         bool // clients reach the server over HTTP
 	Approvals      bool // this serves clients: the user can be asked, and trials are stored
@@ -79,6 +80,7 @@ type Options struct {
 	Untried bool
 
 	Sandbox     command.Mode
+	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
 	TaskList    string           // name of the shared work list; "" means that of the settings
 	Flags       []config.Setting // flags and environment variables, for the tool Config
 	Output      output.Options   // schema and file of the final result
@@ -105,7 +107,7 @@ type Plan struct {
 func NewPlan(o Options) *Plan {
 	return &Plan{options: o, Config: Config{
 		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
-		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered,
+		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
 		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals,
 	}}

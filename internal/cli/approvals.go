@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/state"
@@ -162,6 +164,77 @@ func denyCommand(host *Host) *cobra.Command {
 			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, callText(item)))
 		},
 	}
+}
+
+func answerCommand(host *Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer N [ANSWER ...]",
+		Short: "Answer a question that waits for the user",
+		Long: "Answers the questions with number N, which `mcp-toolset approvals N` shows: one ANSWER for each question.\n" +
+			"An ANSWER is the number or label of an option, several with commas between them where the question allows it, other words, or - for none.\n" +
+			"Without an ANSWER it shows the questions and reads a line for each from the standard input. `mcp-toolset deny N` declines to answer.",
+		Example: "  mcp-toolset answer 7 2\n  mcp-toolset answer 7 1,3 \"as in the last release\"",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("answer takes the number of a question; `mcp-toolset approvals` has the numbers")
+			}
+			_, err := approvalNumber(args[0])
+			return err
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := approvalsFolder(host)
+			if err != nil {
+				return err
+			}
+			number, _ := strconv.Atoi(args[0])
+			var text string
+			_, err = approval.Reply(cmd.Context(), folder, number, func(questions []question.Question) (question.Reply, error) {
+				texts := args[1:]
+				if len(texts) == 0 {
+					texts, err = readAnswers(host, questions)
+				}
+				if err != nil {
+					return question.Reply{}, err
+				}
+				answers, err := question.Parse(questions, texts)
+				if err != nil {
+					return question.Reply{}, usagef("%v; `mcp-toolset approvals %d` shows the questions", err, number)
+				}
+				reply := question.Reply{Answers: answers}
+				text = fmt.Sprintf("Answered %d:\n%s\n", number, plain.Lines(reply.Lines(questions)))
+				return reply, nil
+			})
+			var usage usageError
+			switch {
+			case errors.As(err, &usage):
+				return err
+			case err != nil:
+				return shownError(err)
+			}
+			return say(host.Out, text)
+		},
+	}
+}
+
+// readAnswers shows questions and reads a line for each.
+func readAnswers(host *Host, questions []question.Question) ([]string, error) {
+	if err := say(host.Out, question.Text(questions)); err != nil {
+		return nil, err
+	}
+	var texts []string
+	in := bufio.NewScanner(host.In)
+	for i := range questions {
+		if err := say(host.Out, fmt.Sprintf("Answer %d: ", i+1)); err != nil {
+			return nil, err
+		}
+		if !in.Scan() {
+			_ = say(host.Out, "\n")
+			return nil, errors.Join(in.Err(), fmt.Errorf("the input ended before answer %d; nothing was answered", i+1))
+		}
+		texts = append(texts, in.Text())
+	}
+	return texts, nil
 }
 
 func liftDeclined(ctx context.Context, out io.Writer, folder string, number int) error {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/plain"
 )
 
@@ -46,6 +47,9 @@ func (l *approvalList) text(b *bytes.Buffer) {
 		l.table(b)
 	}
 	switch {
+	case pending && l.whole && l.Items[0].Questions != nil:
+		n := l.Items[0].Number
+		fmt.Fprintf(b, "Answer with `mcp-toolset answer %d` or `mcp-toolset answer %d ANSWER ...`, or decline with `mcp-toolset deny %d`.\n", n, n, n)
 	case pending && l.whole:
 		i := l.Items[0]
 		always := fmt.Sprintf(", `mcp-toolset approve %d --always`", i.Number)
@@ -54,7 +58,14 @@ func (l *approvalList) text(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "Decide with `mcp-toolset approve %d`%s or `mcp-toolset deny %d`.\n", i.Number, always, i.Number)
 	case pending:
-		b.WriteString("\n`mcp-toolset approvals N` shows one in full. Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n")
+		b.WriteString("\n`mcp-toolset approvals N` shows one in full.")
+		if slices.ContainsFunc(l.Items, func(i approval.Item) bool { return !i.Approved && i.Questions == nil }) {
+			b.WriteString(" Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.")
+		}
+		if slices.ContainsFunc(l.Items, func(i approval.Item) bool { return !i.Approved && i.Questions != nil }) {
+			b.WriteString(" Answer a question with `mcp-toolset answer N`, or decline with `mcp-toolset deny N`.")
+		}
+		b.WriteString("\n")
 	case !l.whole:
 		b.WriteString("Nothing waits for an approval.\n")
 	}
@@ -81,11 +92,23 @@ func (l *approvalList) table(b *bytes.Buffer) {
 	for _, i := range l.Items {
 		state := age(time.Since(i.Since))
 		if i.Approved {
-			state = "approved, not used yet"
+			state = decided(i) + ", not used yet"
 		}
-		list.row(strconv.Itoa(i.Number), brief(i.Tool, listedWhat), listed(i), "("+brief(strings.TrimPrefix(i.Reason, i.Subject.Value+" "), listedReason)+")", state)
+		reason := "the model asks"
+		if i.Questions == nil {
+			reason = strings.TrimPrefix(i.Reason, i.Subject.Value+" ")
+		}
+		list.row(strconv.Itoa(i.Number), brief(i.Tool, listedWhat), listed(i), "("+brief(reason, listedReason)+")", state)
 	}
 	list.write(b, l.console)
+}
+
+// decided returns how a call that waits to be sent again was decided.
+func decided(i approval.Item) string {
+	if i.Questions != nil {
+		return "answered"
+	}
+	return "approved"
 }
 
 // what returns the command or path of a call, or its title, or its input if it has neither.
@@ -143,10 +166,14 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 			fmt.Fprintf(b, "  %-10s %s\n", name, plain.Text(value))
 		}
 	}
+	kind := "Approval"
+	if i.Questions != nil {
+		kind = "Question"
+	}
 	if i.Approved {
-		fmt.Fprintf(b, "Approval %d, approved and not used yet, until %s\n", i.Number, i.Ends.Local().Format(timeForm))
+		fmt.Fprintf(b, "%s %d, %s and not used yet, until %s\n", kind, i.Number, decided(i), i.Ends.Local().Format(timeForm))
 	} else {
-		fmt.Fprintf(b, "Approval %d, pending since %s, until %s\n", i.Number, i.Since.Local().Format(timeForm), i.Ends.Local().Format(timeForm))
+		fmt.Fprintf(b, "%s %d, pending since %s, until %s\n", kind, i.Number, i.Since.Local().Format(timeForm), i.Ends.Local().Format(timeForm))
 	}
 	row("tool", i.Tool)
 	row("title", i.Title)
@@ -154,6 +181,12 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	row("workspace", i.Root)
 	row("client", i.Principal)
 	row("server", fmt.Sprintf("%s (process %d)", i.Server, i.Process))
+	if i.Questions != nil {
+		for line := range strings.Lines(question.Text(i.Questions)) {
+			fmt.Fprintf(b, "  %s", line)
+		}
+		return
+	}
 	row("why", i.Reason)
 	row("opens", i.Subject.Opens)
 	if i.Always == "" {

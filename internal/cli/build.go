@@ -16,6 +16,7 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/metrics"
+	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
@@ -88,6 +89,9 @@ func (c *common) planOf(host *Host, roots []string, log *slog.Logger) (*assembly
 	if c.taskList != "" && !worklist.ValidName(c.taskList) {
 		return nil, usagef("--task-list is %q; use %s", c.taskList, worklist.NameRule)
 	}
+	if c.sessionName != "" && !peers.ValidName(c.sessionName) {
+		return nil, usagef("--session-name is %q; use %s", c.sessionName, peers.NameRule)
+	}
 	o.Roots = roots
 	for i, dir := range o.Roots {
 		o.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
@@ -103,8 +107,8 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 	o := assembly.Options{
 		Environment: host.environment(), Version: version(), Log: log, Settings: expand(c.settings), Model: c.model,
 		Mode: policy.Mode(c.mode), Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
-		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
-		TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
+		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
+		SessionName: c.sessionName, TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
 	}
 	if c.trace != "" {
 		o.Trace = expand(c.trace)

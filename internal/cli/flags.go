@@ -41,8 +41,10 @@ type common struct {
 	taskList       string
 	outputSchema   string
 	output         string
+	sessionName    string
 	cascade        string
 	ordered        bool
+	channel        bool
 	deferral       string
 	remote         bool // whether clients reach the server over HTTP
 	trace          string

@@ -53,6 +53,7 @@ func stdioCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	addServe(cmd, &c, &drain)
+	flagSection{cmd, inOutput}.on(&c.channel, "channel", "send events as messages of a channel, which begin a turn of the model; Claude Code must be started with --channels or --dangerously-load-development-channels")
 	flagSection{cmd, inOutput}.on(&c.ordered, "ordered-results", "write answers in the order of the calls, not each as soon as it is ready")
 	return cmd
 }
@@ -62,6 +63,7 @@ func addServe(cmd *cobra.Command, c *common, drain *time.Duration) {
 	c.approvals = true
 	c.audit.add(cmd)
 	flagSection{cmd, inDebug}.text(&c.trace, "trace", "", "write the stages of each call to `FILE`, for Perfetto or chrome://tracing")
+	flagSection{cmd, inCalls}.text(&c.sessionName, "session-name", "", "`NAME` by which other sessions reach this one with SendMessage; over HTTP that of the first session, later ones get a number (default: the client's name and a number)")
 	flagSection{cmd, inCalls}.duration(drain, "drain", 10*time.Second, "the `TIME` that running calls have to finish after the input ends or the server is stopped")
 }
 

@@ -43,8 +43,9 @@ type Event struct {
 // Registry holds the queues of all owners. It is safe for concurrent use. A nil Registry
 // drops all events.
 type Registry struct {
-	mu     sync.Mutex
-	queues session.Owned[queue]
+	mu      sync.Mutex
+	queues  session.Owned[queue]
+	arrival func(session.Owner)
 }
 
 // New returns an empty registry.
@@ -61,6 +62,14 @@ type queue struct {
 	waiting int
 }
 
+// OnArrival sets a function that is called for the owner of each event that arrives in an empty
+// queue. It must not block. It must be set before the first event.
+func (r *Registry) OnArrival(f func(session.Owner)) {
+	if r != nil {
+		r.arrival = f
+	}
+}
+
 // Add queues an event for an owner. A text of more than MaxText characters is cut.
 func (r *Registry) Add(o session.Owner, e Event) {
 	if r == nil {
@@ -71,6 +80,13 @@ func (r *Registry) Add(o session.Owner, e Event) {
 		e.Text = string([]rune(e.Text)[:MaxText-30]) + note
 	}
 	e.Time = time.Now()
+	if r.add(o, e) && r.arrival != nil {
+		r.arrival(o)
+	}
+}
+
+// add queues an event. It reports whether the queue was empty.
+func (r *Registry) add(o session.Owner, e Event) (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.queues.Get(o)
@@ -85,6 +101,7 @@ func (r *Registry) Add(o session.Owner, e Event) {
 		close(q.arrived)
 		q.arrived = nil
 	}
+	return len(q.events) == 1
 }
 
 // Take removes and returns the events of an owner, oldest first, and the number of older

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/ask"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/config"
@@ -13,6 +14,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
@@ -39,6 +41,7 @@ type Options struct {
 	Work      work.Options
 	Output    output.Options
 	Config    config.Options
+	Message   message.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -52,6 +55,7 @@ func List(o Options) []*tools.Tool {
 		glob.New(o.Glob),
 		plan.NewEnter(o.Plan),
 		plan.NewExit(o.Plan),
+		ask.New(),
 		grep.New(o.Grep),
 		notebook.New(o.Change),
 		output.New(o.Output),
@@ -62,6 +66,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
+	list = append(list, message.New(o.Message)...)
 	list = append(list, resources.New(o.Resources)...)
 	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })

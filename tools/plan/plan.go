@@ -4,11 +4,14 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"slices"
+	"strings"
 
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/fault"
-	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -80,7 +83,8 @@ type ExitInput struct {
 //go:embed exit.md
 var exitPrompt string
 
-// NewExit returns the tool ExitPlanMode. The call runs if the user accepts the plan.
+// NewExit returns the tool ExitPlanMode. It asks the user itself, so that no rule, hook or
+// mode takes the place of the user.
 func NewExit(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
 		Name:        "ExitPlanMode",
@@ -88,7 +92,7 @@ func NewExit(o Options) *tools.Tool {
 		Prompt:      exitPrompt,
 		Loading:     tools.LoadDeferred,
 		SearchHint:  "end plan mode present plan for approval",
-		Description: func(ExitInput) string { return "Accept this plan and end plan mode" },
+		Description: func(ExitInput) string { return "Present a plan" },
 		IsReadOnly:  tools.Always[ExitInput](),
 		Prepare: func(env *tools.Env, in ExitInput) (ExitInput, error) {
 			switch {
@@ -99,25 +103,51 @@ func NewExit(o Options) *tools.Tool {
 			}
 			return in, fault.New("plan mode is off", "Go on with the work; EnterPlanMode starts plan mode.")
 		},
-		Check: func(*tools.Env, ExitInput) *policy.Decision {
-			return &policy.Decision{
-				Behavior: policy.Ask, Layer: policy.LayerUser, Reason: "the user decides on the plan",
-				Next: "present the plan in your answer",
-			}
-		},
-		Preview: func(_ context.Context, _ *tools.Env, in ExitInput) tools.Preview {
-			return tools.Preview{Text: plain.Lines(in.Plan)} // all of it: the user accepts what is shown
-		},
-		Call: func(context.Context, *tools.Env, ExitInput) (tools.Result[Output], error) {
-			planning, now := false, string(o.Mode)
-			if now == "" {
-				now = string(policy.ModeDefault)
-			}
-			return tools.Result[Output]{
-				Data:   Output{now, "The user has accepted the plan. Plan mode is off; carry the plan out."},
-				Effect: session.Effect{Planning: &planning},
-			}, nil
-		},
+		Call:   o.present,
 		Render: render,
 	})
 }
+
+// Choices of the user.
+const (
+	accept      = "Accept"
+	acceptEdits = "Accept, and allow edits"
+	decline     = "Decline"
+)
+
+// present asks the user about a plan. The mode acceptEdits is an option where the server has
+// the mode default.
+func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (tools.Result[Output], error) {
+	var out tools.Result[Output]
+	q := question.Question{Header: "Plan", Text: "Carry out this plan?", Body: in.Plan, Options: []question.Option{{Label: accept, Description: "plan mode ends"}}}
+	if o.mode() == policy.ModeDefault && !env.Session.AcceptEdits {
+		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and changes of files in the workspace need no approval in this session"})
+	}
+	q.Options = append(q.Options, question.Option{Label: decline, Description: "plan mode goes on; other words say what to change"})
+	reply, err := env.AskUser(ctx, []question.Question{q})
+	if err != nil {
+		return out, err
+	}
+	answer := question.Answer{}
+	if !reply.Declined {
+		answer = reply.Answers[0]
+	}
+	if answer.Other != "" || !slices.Contains([]string{accept, acceptEdits}, strings.Join(answer.Choices, "")) {
+		out.Data = Output{string(policy.ModePlan), "The user declined the plan. Plan mode is on. Ask what to change, then present another plan."}
+		if answer.Other != "" {
+			out.Data.text = "The user did not accept the plan. Plan mode is on. Change the plan and present it again. The user wrote: " + answer.Other
+		}
+		return out, nil
+	}
+	off := false
+	out.Effect = session.Effect{Planning: &off, AcceptEdits: answer.Choices[0] == acceptEdits}
+	now := o.mode()
+	if out.Effect.AcceptEdits || env.Session.AcceptEdits && now == policy.ModeDefault {
+		now = policy.ModeAcceptEdits
+	}
+	out.Data = Output{string(now), "The user has accepted the plan. Plan mode is off; carry the plan out."}
+	return out, nil
+}
+
+// mode returns the mode of the server.
+func (o Options) mode() policy.Mode { return cmp.Or(o.Mode, policy.ModeDefault) }

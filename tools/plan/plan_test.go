@@ -1,11 +1,13 @@
 package plan_test
 
 import (
-	"strings"
+	"context"
 	"testing"
 
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
+	"mcp-toolset/tools"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/toolstest"
 )
@@ -27,27 +29,48 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// TestQuestion checks that a plan is always a question to the user, which shows it.
-func TestQuestion(t *testing.T) {
-	w := toolstest.NewWorkspace(t)
+// TestExit checks what each answer of the user leads to.
+func TestExit(t *testing.T) {
 	planning := true
-	w.Session.Apply(session.Effect{Planning: &planning})
-	tool := plan.NewExit(plan.Options{})
-	for _, text := range []string{"one\\ntwo", strings.Repeat("x", 8000)} {
-		c, err := tool.Parse([]byte(`{"plan":"` + text + `"}`))
+	for _, test := range []struct {
+		mode  policy.Mode
+		reply question.Reply
+		text  string
+		want  session.View
+	}{
+		{"", chosen("Accept"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{}},
+		{"", chosen("Accept, and allow edits"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{AcceptEdits: true}},
+		{"", chosen("Decline"), declinedText, session.View{Planning: true}},
+		{"", chosen(), declinedText, session.View{Planning: true}},
+		{"", question.Reply{Declined: true}, declinedText, session.View{Planning: true}},
+		{"", question.Reply{Answers: []question.Answer{{Choices: []string{"Accept"}, Other: "but no tests"}}}, "The user did not accept the plan. Plan mode is on. Change the plan and present it again. The user wrote: but no tests", session.View{Planning: true}},
+		{policy.ModeManual, chosen("Accept"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{}},
+	} {
+		w := toolstest.NewWorkspace(t)
+		w.Session.Apply(session.Effect{Planning: &planning})
+		var asked question.Question
+		w.AskUser = func(_ context.Context, q []question.Question) (question.Reply, error) {
+			asked = q[0]
+			return test.reply, nil
+		}
+		resp, err := w.Call(t.Context(), plan.NewExit(plan.Options{Mode: test.mode}), `{"plan":"one\ntwo"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		env := w.Env()
-		p, err := c.Prepare(env)
-		if err != nil {
-			t.Fatal(err)
+		if got := w.Session.View(); got.Planning != test.want.Planning || got.AcceptEdits != test.want.AcceptEdits {
+			t.Errorf("%+v: planning %v, edits %v", test.reply, got.Planning, got.AcceptEdits)
 		}
-		if d := p.Check(env); d == nil || d.Behavior != policy.Ask || d.Layer != policy.LayerUser {
-			t.Errorf("decided %+v", d)
+		if got := resp.Content[0].(tools.Text).Text; got != test.text {
+			t.Errorf("%+v: %s", test.reply, got)
 		}
-		if got := p.Preview(t.Context(), env); got.Partial || got.Text != strings.ReplaceAll(text, "\\n", "\n") {
-			t.Errorf("the question shows %.40q, partial: %v", got.Text, got.Partial)
+		if asked.Body != "one\ntwo" || len(asked.Options) != map[policy.Mode]int{"": 3, policy.ModeManual: 2}[test.mode] {
+			t.Errorf("asked %+v", asked)
 		}
 	}
+}
+
+const declinedText = "The user declined the plan. Plan mode is on. Ask what to change, then present another plan."
+
+func chosen(labels ...string) question.Reply {
+	return question.Reply{Answers: []question.Answer{{Choices: labels}}}
 }

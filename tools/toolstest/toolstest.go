@@ -39,6 +39,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
@@ -103,6 +104,9 @@ type Workspace struct {
 
 	roots   *workspace.Roots
 	results *results.Store
+
+	// AskUser answers the questions of calls. It may be nil.
+	AskUser func(context.Context, []question.Question) (question.Reply, error)
 }
 
 // NewWorkspace returns a workspace that is removed after the test.
@@ -149,6 +153,7 @@ func (w *Workspace) Env() *tools.Env {
 		Progress: func(tools.Progress) {},
 		Waiting:  func() {},
 		Depart:   func() {},
+		AskUser:  w.AskUser,
 		Commands: tools.CommandAccess{
 			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
 			Outside:         func() func() { return func() {} },

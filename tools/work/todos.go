@@ -63,8 +63,8 @@ func newTodos(o Options) *tools.Tool {
 
 func write(ctx context.Context, env *tools.Env, in TodosInput, o Options) (tools.Result[TodosOutput], error) {
 	none := tools.Result[TodosOutput]{}
-	name := o.name(env.Session)
-	if o.Shared != nil && name == "" {
+	on := o.store(env.Session)
+	if on.shared && on.name == "" {
 		return none, fault.New("the list is shared, and the call belongs to no session whose entries it could replace", "Use TaskCreate and TaskUpdate.")
 	}
 	todos := make([]worklist.Todo, len(in.Todos))
@@ -72,8 +72,8 @@ func write(ctx context.Context, env *tools.Env, in TodosInput, o Options) (tools
 		todos[i] = worklist.Todo{Subject: todo.Content, ActiveForm: todo.ActiveForm, Status: worklist.Status(todo.Status)}
 	}
 	var l worklist.List
-	err := o.store(env.Session).Update(ctx, func(now *worklist.List) error {
-		err := now.Replace(todos, name)
+	err := on.Update(ctx, func(now *worklist.List) error {
+		err := now.Replace(todos, on.name)
 		l = now.Clone()
 		return err
 	})

@@ -73,8 +73,8 @@ func newUpdate(o Options) *tools.Tool {
 
 func update(ctx context.Context, env *tools.Env, in UpdateInput, o Options) (tools.Result[UpdateOutput], error) {
 	none := tools.Result[UpdateOutput]{}
-	name := o.name(env.Session)
-	if o.Shared != nil && name == "" && in.Status == string(worklist.InProgress) && (in.Owner == nil || *in.Owner == "") {
+	on := o.store(env.Session)
+	if on.shared && on.name == "" && in.Status == string(worklist.InProgress) && (in.Owner == nil || *in.Owner == "") {
 		return none, fault.New("the list is shared, and the call belongs to no session that could own the task", "Give owner, a name of your own.")
 	}
 	metadata, err := in.Metadata.raw()
@@ -83,11 +83,11 @@ func update(ctx context.Context, env *tools.Env, in UpdateInput, o Options) (too
 	}
 	var it worklist.Item
 	var blockers []int
-	err = o.store(env.Session).Update(ctx, func(l *worklist.List) (err error) {
+	err = on.Update(ctx, func(l *worklist.List) (err error) {
 		it, err = l.Update(worklist.Change{
 			ID: in.TaskID, Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Owner: in.Owner,
 			Status: worklist.Status(in.Status), AddBlocks: in.AddBlocks, AddBlockedBy: in.AddBlockedBy, Metadata: metadata,
-		}, name)
+		}, on.name)
 		blockers = open(l, it)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -27,6 +28,8 @@ import (
 type Options struct {
 	Own    *worklist.Memory // the list of each session; required unless Shared is set
 	Shared *worklist.Shared // the list of all sessions; nil: each has its own
+	Name   string           // name of the sessions as owners of items; "": that of their client
+	Peers  *peers.Registry  // teams, whose lists take precedence for their members; may be nil
 	Server string           // tells the sessions of this server from those of others that share the list
 	Tasks  *tasks.Registry  // background tasks, which TaskList counts; required
 }
@@ -42,27 +45,39 @@ const (
 	MetaItems = "mcp-toolset/items" // of TaskList and TodoWrite: a list of Entry
 )
 
-// store returns the list of a session.
-func (o Options) store(v session.View) worklist.Store {
-	if o.Shared != nil {
-		return o.Shared
-	}
-	return o.Own.Of(v.Owner())
+// store is the list of work that a call acts on.
+type store struct {
+	worklist.Store
+	shared bool   // with other sessions
+	name   string // of the session as an owner of items; see Options.name
 }
 
-// name returns the name of a session as an owner of items. It returns "" for a list that is
-// not shared, and for a request without a session and without a handle, to which no later
+// store returns the list of a session: that of its team, the shared one, or its own.
+func (o Options) store(v session.View) store {
+	if o.Peers != nil {
+		if team, name := o.Peers.WorkList(v); team != nil {
+			return store{team, true, name}
+		}
+	}
+	if o.Shared != nil {
+		return store{o.Shared, true, o.name(v)}
+	}
+	return store{Store: o.Own.Of(v.Owner())}
+}
+
+// name returns the name of a session as an owner of items of the list of all servers. It
+// returns "" for a request without a session and without a handle, to which no later
 // request could belong. A handle is only for its client to know, so its hash is the name.
 func (o Options) name(v session.View) string {
 	switch {
-	case o.Shared == nil, v.Stateless && v.Handle == "":
+	case v.Stateless && v.Handle == "":
 		return ""
 	case v.Stateless:
 		sum := sha256.Sum256([]byte(v.Handle))
 		return fmt.Sprintf("session-%x", sum[:5])
 	}
 	client := strings.Trim(unnamed.ReplaceAllString(v.Client, "-"), "-")
-	return cmp.Or(client[:min(len(client), 40)], "session") + "-" + o.Server + "-" + v.ID
+	return cmp.Or(o.Name, client[:min(len(client), 40)], "session") + "-" + o.Server + "-" + v.ID
 }
 
 // unnamed matches what is replaced in the name of a client.

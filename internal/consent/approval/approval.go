@@ -1,7 +1,7 @@
 // Package approval lets the user decide outside of the client on calls that the
 // rules ask about. A call is refused with a number. The user approves or denies
 // that number with another process of this program. The same call, sent again,
-// then runs once.
+// then runs once. In the same way the user answers questions of a tool.
 //
 // A server holds its pending and granted approvals, and what each session was
 // declined, in memory. Only what is always allowed is on disk, for all servers
@@ -34,6 +34,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/file/filelock"
 )
 
@@ -114,6 +115,12 @@ type Request struct {
 	// to show. Partial reports that Preview is incomplete.
 	Preview string
 	Partial bool
+
+	// Questions are what the user is asked instead of to approve the call. They are part of
+	// Input, and bound to Session. Replied is called once with the number and the reply, if
+	// one is given; it must not block.
+	Questions []question.Question
+	Replied   func(number int, reply question.Reply) `json:"-"`
 }
 
 // check returns an error if the request cannot be shown to the user.
@@ -150,10 +157,14 @@ func (r *Request) key() key {
 	if r.Once != "" {
 		once = "once"
 	}
+	session := ""
+	if r.Questions != nil {
+		once, session = "answer", r.Session
+	}
 	var b []byte
 	for _, field := range []string{
 		r.Principal, r.Tool, r.Title, r.Dir, r.Root, string(r.Input), r.Reason,
-		r.Subject.Kind, r.Subject.Access, r.Subject.Value, r.Subject.Dir, r.Subject.Opens, once,
+		r.Subject.Kind, r.Subject.Access, r.Subject.Value, r.Subject.Dir, r.Subject.Opens, once, session,
 	} {
 		b = binary.AppendUvarint(b, uint64(len(field)))
 		b = append(b, field...)
@@ -163,7 +174,11 @@ func (r *Request) key() key {
 
 // size returns the size of a request in bytes.
 func (r *Request) size() int {
-	return len(r.Input) + len(r.Title) + len(r.Reason) + len(r.Subject.Value) + len(r.Preview)
+	input := len(r.Input)
+	if r.Questions != nil {
+		input *= 2
+	}
+	return input + len(r.Title) + len(r.Reason) + len(r.Subject.Value) + len(r.Preview)
 }
 
 // Config holds the settings of a Store. All fields are required.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"mcp-toolset/internal/consent/question"
 )
 
 // answerWithin is the timeout for a server to send something. It covers the
@@ -40,7 +42,7 @@ type remote struct {
 // List returns the approvals of all servers of a state folder. A number other
 // than 0 selects one.
 func List(ctx context.Context, stateFolder string, number int) (Overview, error) {
-	remotes, silent, err := askAll(ctx, stateFolder, question{Do: doList, Number: number})
+	remotes, silent, err := askAll(ctx, stateFolder, command{Do: doList, Number: number})
 	if err != nil {
 		return Overview{}, err
 	}
@@ -60,28 +62,49 @@ func List(ctx context.Context, stateFolder string, number int) (Overview, error)
 // Approve grants a pending approval for one run, or always as well, and returns
 // the approval.
 func Approve(ctx context.Context, stateFolder string, number int, always bool) (Item, error) {
-	return decide(ctx, stateFolder, question{Do: doApprove, Number: number, Always: always})
+	return decide(ctx, stateFolder, command{Do: doApprove, Number: number, Always: always})
+}
+
+// Reply answers questions that wait for the user. It reads the reply with read, from the
+// questions.
+func Reply(ctx context.Context, stateFolder string, number int, read func([]question.Question) (question.Reply, error)) (Item, error) {
+	return decideOn(ctx, stateFolder, number, func(i Item) (command, error) {
+		if i.Questions == nil || i.Approved {
+			return command{Do: doReply, Number: number}, nil // the server answers with the reason
+		}
+		reply, err := read(i.Questions)
+		return command{Do: doReply, Number: number, Reply: reply}, err
+	})
 }
 
 // Deny declines a pending approval, or revokes a granted one that was not used.
 // It returns the approval.
 func Deny(ctx context.Context, stateFolder string, number int) (Item, error) {
-	return decide(ctx, stateFolder, question{Do: doDeny, Number: number})
+	return decide(ctx, stateFolder, command{Do: doDeny, Number: number})
 }
 
 // decide finds the one server that holds the number, and sends it the decision.
-func decide(ctx context.Context, stateFolder string, q question) (Item, error) {
-	remotes, silent, err := askAll(ctx, stateFolder, question{Do: doList, Number: q.Number})
+func decide(ctx context.Context, stateFolder string, q command) (Item, error) {
+	return decideOn(ctx, stateFolder, q.Number, func(Item) (command, error) { return q, nil })
+}
+
+// decideOn is like decide, with a decision that depends on the item.
+func decideOn(ctx context.Context, stateFolder string, number int, decision func(Item) (command, error)) (Item, error) {
+	remotes, silent, err := askAll(ctx, stateFolder, command{Do: doList, Number: number})
 	if err != nil {
 		return Item{}, err
 	}
 	having := slices.DeleteFunc(slices.Clone(remotes), func(r remote) bool { return len(r.answer.Items) == 0 })
 	switch len(having) {
 	case 0:
-		return Item{}, noApproval(q.Number, remotes, silent)
+		return Item{}, noApproval(number, remotes, silent)
 	case 1:
 	default:
-		return Item{}, fmt.Errorf("%d servers have an approval %d; stop one of them", len(having), q.Number)
+		return Item{}, fmt.Errorf("%d servers have an approval %d; stop one of them", len(having), number)
+	}
+	q, err := decision(having[0].answer.Items[0])
+	if err != nil {
+		return Item{}, err
 	}
 	a, err := ask(ctx, having[0].socket, q)
 	if err == nil && a.Refused != "" {
@@ -92,7 +115,7 @@ func decide(ctx context.Context, stateFolder string, q question) (Item, error) {
 
 // Lift removes the refusal with this number, and returns it.
 func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) {
-	remotes, _, err := askAll(ctx, stateFolder, question{Do: doList, Number: number})
+	remotes, _, err := askAll(ctx, stateFolder, command{Do: doList, Number: number})
 	if err != nil {
 		return Refusal{}, err
 	}
@@ -100,7 +123,7 @@ func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) 
 		if len(r.answer.Declined) == 0 {
 			continue
 		}
-		a, err := ask(ctx, r.socket, question{Do: doLift, Number: number})
+		a, err := ask(ctx, r.socket, command{Do: doLift, Number: number})
 		if err == nil && a.Refused != "" {
 			err = errors.New(a.Refused)
 		}
@@ -137,9 +160,9 @@ func noApproval(number int, remotes []remote, silent []string) error {
 	return fmt.Errorf("%s; pending: %s", fact, strings.Trim(strings.ReplaceAll(fmt.Sprint(pending), " ", ", "), "[]"))
 }
 
-// askAll sends a question to all running servers in parallel. If one refuses,
+// askAll sends a command to all running servers in parallel. If one refuses,
 // it returns an error, because all would refuse.
-func askAll(ctx context.Context, stateFolder string, q question) (remotes []remote, silent []string, err error) {
+func askAll(ctx context.Context, stateFolder string, q command) (remotes []remote, silent []string, err error) {
 	if !offered {
 		return nil, nil, errNotOffered
 	}
@@ -198,8 +221,8 @@ func serverFolders(folder string) ([]string, error) {
 	return out, nil
 }
 
-// ask sends a question to one server and returns its answer.
-func ask(ctx context.Context, socket string, q question) (answer, error) {
+// ask sends a command to one server and returns its answer.
+func ask(ctx context.Context, socket string, q command) (answer, error) {
 	dialing, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	conn, err := dial(dialing, socket)

@@ -1,6 +1,10 @@
 package approval
 
-import "fmt"
+import (
+	"fmt"
+
+	"mcp-toolset/internal/consent/question"
+)
 
 // approve grants a pending approval, and always allows it if requested.
 func (s *Store) approve(n int, always bool) error {
@@ -38,6 +42,8 @@ func (s *Store) decidable(n int, always bool) (Request, error) {
 	switch {
 	case i == nil:
 		return Request{}, s.unknown(n)
+	case i.request.Questions != nil:
+		return Request{}, fmt.Errorf("%d is a question; answer it with `mcp-toolset answer %d`", n, n)
 	case always:
 		if err := i.request.always(); err != nil {
 			return Request{}, err
@@ -46,11 +52,43 @@ func (s *Store) decidable(n int, always bool) (Request, error) {
 	return i.request, nil
 }
 
-// deny declines a pending approval, or revokes a granted one that was not used.
+// reply answers questions.
+func (s *Store) reply(n int, reply question.Reply) error {
+	s.mu.Lock()
+	i := s.number(n)
+	err := error(nil)
+	switch {
+	case i == nil:
+		err = s.unknown(n)
+	case i.request.Questions == nil:
+		err = fmt.Errorf("%d is an approval; decide with `mcp-toolset approve %d` or `mcp-toolset deny %d`", n, n, n)
+	case !i.granted.IsZero():
+		err = fmt.Errorf("question %d was answered already", n)
+	default:
+		err = reply.Check(i.request.Questions)
+	}
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	i.granted, i.reply = s.config.Now(), reply
+	s.mu.Unlock()
+	if i.request.Replied != nil {
+		i.request.Replied(n, reply)
+	}
+	return nil
+}
+
+// deny declines a pending approval, or revokes a granted one that was not used. Questions
+// are answered with the decline.
 func (s *Store) deny(n int) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	i := s.number(n)
+	if i != nil && i.request.Questions != nil {
+		s.mu.Unlock()
+		return s.reply(n, question.Reply{Declined: true})
+	}
+	defer s.mu.Unlock()
 	if i == nil {
 		return s.unknown(n)
 	}

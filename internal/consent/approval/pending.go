@@ -3,12 +3,15 @@ package approval
 import (
 	"slices"
 	"time"
+
+	"mcp-toolset/internal/consent/question"
 )
 
 // Outcomes of a number.
 const (
 	outcomeExpired = "has expired"
 	outcomeUsed    = "was approved, and the call was sent again"
+	outcomeReplied = "was answered"
 	outcomeDenied  = "was declined"
 	outcomeDropped = "was given up for newer ones"
 	outcomeEnded   = "was of a conversation that has ended"
@@ -21,7 +24,8 @@ type item struct {
 	request  Request
 	sessions []string // sessions that wait for it
 	since    time.Time
-	granted  time.Time // zero while pending
+	granted  time.Time // when it was approved or answered; zero while pending
+	reply    question.Reply
 }
 
 // ends returns when the item expires.
@@ -150,6 +154,29 @@ func (s *Store) end(i *item, fate string) {
 		delete(s.outcomes, s.outcomeOrder[0])
 		s.outcomeOrder = s.outcomeOrder[1:]
 	}
+}
+
+// Waits returns the number of a request that waits for the user, or 0.
+func (s *Store) Waits(r Request) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.find(r.key()); i != nil && i.granted.IsZero() {
+		return i.number
+	}
+	return 0
+}
+
+// TakeReply returns the user's reply to exactly these questions, with its number, and drops
+// it. The number is 0 if there is no reply.
+func (s *Store) TakeReply(r Request) (reply question.Reply, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(r.key())
+	if i == nil || i.granted.IsZero() {
+		return question.Reply{}, 0
+	}
+	s.end(i, outcomeReplied)
+	return i.reply, i.number
 }
 
 // Take reports whether the user has approved exactly this call, and uses up the

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"mcp-toolset/internal/consent/question"
 )
 
 // Item is a pending or granted approval as shown to users. It contains
@@ -30,6 +32,8 @@ type Item struct {
 	Preview   string    `json:"preview,omitempty"` // what the call would change; "" if Input shows it
 	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
 	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
+
+	Questions []question.Question `json:"questions,omitempty"` // what the user is asked instead of to approve
 }
 
 // Refusal is a subject that the user declined in a session.
@@ -89,7 +93,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// converse answers the one question of a connection.
+// converse answers the one command of a connection.
 func (s *Store) converse(conn conn) {
 	a := answer{}
 	// This check comes first, while the peer is still the process that
@@ -99,9 +103,9 @@ func (s *Store) converse(conn conn) {
 		s.config.Log.Warn("refused to talk about approvals", "error", err.Error())
 	}
 	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // starts here because the time before does not depend on the peer
-	// Read the question in any case: unread data may make the peer lose the
+	// Read the command in any case: unread data may make the peer lose the
 	// answer.
-	q, unread := readQuestion(conn)
+	q, unread := readCommand(conn)
 	if err == nil {
 		err = unread
 	}
@@ -120,13 +124,15 @@ func (s *Store) converse(conn conn) {
 	_ = writeAnswer(conn, data) // the peer may have gone
 }
 
-// answer executes a question.
-func (s *Store) answer(q question) (answer, error) {
+// answer executes a command.
+func (s *Store) answer(q command) (answer, error) {
 	switch q.Do {
 	case doApprove:
 		return answer{}, s.approve(q.Number, q.Always)
 	case doDeny:
 		return answer{}, s.deny(q.Number)
+	case doReply:
+		return answer{}, s.reply(q.Number, q.Reply)
 	case doLift:
 		return answer{}, s.lift(q.Number)
 	}
@@ -160,7 +166,7 @@ func (s *Store) item(i *item) Item {
 	out := Item{
 		Number: i.number, Server: s.config.Server, Process: os.Getpid(), Since: i.since, Approved: !i.granted.IsZero(), Ends: i.ends(),
 		Principal: r.Principal, Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
-		Preview: r.Preview, Partial: r.Partial,
+		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions,
 	}
 	if err := r.always(); err != nil {
 		out.Always = err.Error()

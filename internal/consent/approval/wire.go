@@ -9,10 +9,12 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"mcp-toolset/internal/consent/question"
 )
 
-// The protocol of the socket: each connection carries one question and one
-// answer. A question is a line of JSON. An answer is a JSON document, split
+// The protocol of the socket: each connection carries one command and one
+// answer. A command is a line of JSON. An answer is a JSON document, split
 // into lines and terminated by an empty line. No line is longer than
 // maxMessage, in bytes.
 const (
@@ -23,26 +25,28 @@ const (
 	maxAnswer = 8 * maxHeld
 
 	maxConnections = 16
-	// connectionFor is the timeout for a peer to send its question, and again
+	// connectionFor is the timeout for a peer to send its command, and again
 	// to read a short answer. perByte adds 1 s per MiB for a long answer, for
 	// busy machines.
 	connectionFor = 2 * time.Second
 	perByte       = time.Second >> 20
 )
 
-// Operations of a question.
+// Operations of a command.
 const (
 	doList    = "list" // all, or those of one number
 	doApprove = "approve"
 	doDeny    = "deny"
+	doReply   = "reply"
 	doLift    = "lift"
 )
 
-// question is a request of another process.
-type question struct {
-	Do     string `json:"do"`
-	Number int    `json:"number,omitempty"`
-	Always bool   `json:"always,omitempty"`
+// command is a request of another process.
+type command struct {
+	Do     string         `json:"do"`
+	Number int            `json:"number,omitempty"`
+	Always bool           `json:"always,omitempty"`
+	Reply  question.Reply `json:"reply,omitzero"` // to questions, with doReply
 }
 
 // answer is the answer to a question.
@@ -56,10 +60,10 @@ type answer struct {
 
 var errMessage = errors.New("the message is not understood")
 
-// readQuestion reads a question. It rejects unknown fields and invalid
+// readCommand reads a command. It rejects unknown fields and invalid
 // combinations.
-func readQuestion(r io.Reader) (question, error) {
-	var q question
+func readCommand(r io.Reader) (command, error) {
+	var q command
 	line, err := readLine(bufio.NewReaderSize(r, maxMessage))
 	if err != nil {
 		return q, err
@@ -67,20 +71,20 @@ func readQuestion(r io.Reader) (question, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); err != nil {
-		return question{}, errMessage
+		return command{}, errMessage
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return question{}, errMessage
+		return command{}, errMessage
 	}
 	switch {
 	case q.Number < 0, q.Always && q.Do != doApprove, q.Number == 0 && q.Do != doList:
-		return question{}, errMessage
+		return command{}, errMessage
 	}
 	switch q.Do {
-	case doList, doApprove, doDeny, doLift:
+	case doList, doApprove, doDeny, doReply, doLift:
 		return q, nil
 	}
-	return question{}, errMessage
+	return command{}, errMessage
 }
 
 // readLine reads one line of up to maxMessage bytes. The buffer of r must be

@@ -1,0 +1,109 @@
+package question
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var asked = []Question{
+	{Header: "Library", Text: "Which library?", Options: []Option{{"A", "small"}, {"B", "large"}}},
+	{Header: "Systems", Text: "Which systems?", Body: "one\ntwo\x1b[2J\n", MultiSelect: true, Options: []Option{{Label: "Linux"}, {Label: "macOS"}, {Label: "1"}}},
+}
+
+func TestText(t *testing.T) {
+	const want = `1. Library: Which library?
+   1) A: small
+   2) B: large
+2. Systems: Which systems? (several may be chosen)
+   | one
+   | two\x1b[2J
+   1) Linux
+   2) macOS
+   3) 1
+`
+	if diff := cmp.Diff(want, Text(asked)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestForm checks the form, and that its answers are read.
+func TestForm(t *testing.T) {
+	_, schema := Form(asked)
+	const want = `{"type":"object","properties":{` +
+		`"q1":{"type":"string","title":"Library","description":"Which library?","enum":["A","B"]},` +
+		`"q1_other":{"type":"string","title":"Library: other","description":"An answer in other words","maxLength":2000},` +
+		`"q2_option1":{"type":"boolean","title":"Systems: Linux"},` +
+		`"q2_option2":{"type":"boolean","title":"Systems: macOS"},` +
+		`"q2_option3":{"type":"boolean","title":"Systems: 1"},` +
+		`"q2_other":{"type":"string","title":"Systems: other","description":"An answer in other words","maxLength":2000}}}`
+	if diff := cmp.Diff(want, string(schema)); diff != "" {
+		t.Error(diff)
+	}
+	long := strings.Repeat("é", MaxOther)
+	for content, want := range map[string][]Answer{
+		`{"q1":"B","q2_option1":true,"q2_option2":false,"q2_option3":true}`: {{Choices: []string{"B"}}, {Choices: []string{"Linux", "1"}}},
+		`{"q1":"b, if it is free"}`:                                         {{Other: "b, if it is free"}, {}},
+		`{"q1":"A","q1_other":" but new ","q2":"1"}`:                        {{Choices: []string{"A"}, Other: "but new"}, {Choices: []string{"1"}}},
+		`{"q1":7,"q2_option1":"true","q3":"x"}`:                             {{}, {}},
+		``:                                                                  {{}, {}},
+		`[`:                                                                 {{}, {}},
+		`{"q2_other":"` + long + `é"}`:                                      {{}, {Other: long}},
+	} {
+		got := Read(asked, json.RawMessage(content))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%.60s (-want +got):\n%s", content, diff)
+		}
+		if err := (Reply{Answers: got}).Check(asked); err != nil {
+			t.Errorf("%.60s: %v", content, err)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		texts []string
+		want  []Answer
+		err   string
+	}{
+		{[]string{"2", "2, linux"}, []Answer{{Choices: []string{"B"}}, {Choices: []string{"Linux", "macOS"}}}, ""},
+		{[]string{"a", "1"}, []Answer{{Choices: []string{"A"}}, {Choices: []string{"1"}}}, ""},
+		{[]string{"-", ""}, []Answer{{}, {}}, ""},
+		{[]string{"1,2", "Linux, and Plan 9"}, []Answer{{Other: "1,2"}, {Other: "Linux, and Plan 9"}}, ""},
+		{[]string{"1"}, nil, "there are 2 questions and 1 answer"},
+		{[]string{"3", "1"}, nil, "question 1: there is no option 3; the options are 1 to 2"},
+		{[]string{"1", "0,1"}, nil, "question 2: there is no option 0; the options are 1 to 3"},
+		{[]string{"1", strings.Repeat("x", MaxOther+1)}, nil, "question 2: the answer has 2001 characters, and at most 2000 are allowed"},
+	} {
+		got, err := Parse(asked, test.texts)
+		if test.err != "" {
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%.40q: %v", test.texts, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", test.texts, err, diff)
+		}
+	}
+}
+
+// TestCheck checks that a reply that a terminal could not have given is refused.
+func TestCheck(t *testing.T) {
+	for want, answers := range map[string][]Answer{
+		"there are 2 questions and 0 answers":                                      {},
+		`question 1 has no option "C"`:                                             {{Choices: []string{"C"}}, {}},
+		"question 1 takes one option":                                              {{Choices: []string{"A", "B"}}, {}},
+		"the answer to question 2 is not UTF-8":                                    {{}, {Other: "\xff"}},
+		"question 2: the answer has 2001 characters, and at most 2000 are allowed": {{}, {Other: strings.Repeat("x", MaxOther+1)}},
+	} {
+		if err := (Reply{Answers: answers}).Check(asked); err == nil || err.Error() != want {
+			t.Errorf("%+v: %v", answers, err)
+		}
+	}
+	if got := (Reply{Answers: []Answer{{Choices: []string{"A"}, Other: "new"}, {}}}).Lines(asked); got != "Library: A, new\nSystems: no answer" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,64 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/event"
+	"mcp-toolset/tools"
+)
+
+// askUser gets the reply of the user to the questions of a tool: from an earlier answer by
+// number, from the client, or later by number. Questions that wait under a number are not
+// shown by the client again, so that a call sent again returns at once.
+func (c *call) askUser(ctx context.Context, questions []question.Question) (question.Reply, error) {
+	c.private.Store(true)
+	v, store := c.Session.View(), c.p.Approvals
+	owner := v.Owner()
+	about := approval.Request{
+		Session: owner.Session, Principal: v.Principal, Tool: c.tool.Name, Title: c.prepared.Summary, Dir: v.Dir,
+		Input: c.prepared.Input(), Questions: questions,
+		Replied: func(n int, reply question.Reply) {
+			c.p.Events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions)})
+		},
+	}
+	waiting := 0
+	if c.numbered() {
+		if reply, n := store.TakeReply(about); n != 0 {
+			c.p.Events.Retract(owner, source(n))
+			return reply, nil
+		}
+		waiting = store.Waits(about)
+	}
+	if c.Elicit != nil && c.depth == 0 && waiting == 0 {
+		message, schema := question.Form(questions)
+		if c.Ticket != nil {
+			c.Ticket.Depart()
+		}
+		reply, err := c.elicit(ctx, tools.Form{Message: message, Schema: schema})
+		switch {
+		case err != nil:
+			return question.Reply{}, err
+		case reply.Action == "accept":
+			return question.Reply{Answers: question.Read(questions, reply.Content)}, nil
+		case reply.Action == "decline":
+			return question.Reply{Declined: true}, nil
+		}
+	}
+	if !c.numbered() {
+		return question.Reply{}, question.NobodyText("")
+	}
+	if waiting == 0 {
+		n, err := store.Pend(about)
+		if err != nil {
+			return question.Reply{}, question.NobodyText(": " + err.Error())
+		}
+		waiting = n
+	}
+	return question.Reply{}, question.PendingText(waiting)
+}
+
+// source returns the source of the event that answers question n.
+func source(n int) string { return fmt.Sprintf("question %d", n) }

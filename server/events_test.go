@@ -1,0 +1,62 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/event"
+	"mcp-toolset/session"
+)
+
+// TestEventsResource checks that a client that subscribes is notified of events, and that it
+// takes them by reading the resource.
+func TestEventsResource(t *testing.T) {
+	plain, root := newServer(t, time.Second)
+	config := plain.Config
+	config.Pipeline.Events = event.New()
+	s, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, t.Context(), s)
+	p.send("%s", initializeAs("other"))
+	if got := p.next(); !strings.Contains(got, `"resources":{"subscribe":true}`) {
+		t.Errorf("initialized with %s", got)
+	}
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	id := 10
+	ask := func(method, uri string) string {
+		t.Helper()
+		id++
+		p.send(`{"jsonrpc":"2.0","id":%d,"method":"resources/%s","params":{"uri":"%s"}}`, id, method, uri)
+		return p.next()
+	}
+	add := func(text string) {
+		s.Pipeline.Events.Add(session.Owner{Principal: "stdio", Session: "1"}, event.Event{Source: "task a", Text: text})
+	}
+	if got := ask("list", ""); !strings.Contains(got, eventsURI) {
+		t.Errorf("listed %s", got)
+	}
+	if got := ask("read", eventsURI); !strings.Contains(got, "[no event since the last answer]") {
+		t.Errorf("read %s", got)
+	}
+	ask("subscribe", eventsURI)
+	add("one")
+	if got, want := p.next(), `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mcp-toolset://events"}}`; got != want {
+		t.Errorf("notified by %s", got)
+	}
+	add("two") // no second notification before the first is read
+	if got := ask("read", eventsURI); !strings.Contains(got, `[2 events since the last answer]\n`) || !strings.Contains(got, "task a: one") {
+		t.Errorf("read %s", got)
+	}
+	p.send("%s", callLine(8, "Read", `{"file_path":"`+root+`/a.txt"}`))
+	if got := p.next(); strings.Contains(got, "task a") {
+		t.Errorf("delivered twice: %s", got)
+	}
+	ask("unsubscribe", eventsURI)
+	add("three")
+	if rest, err := p.end(); err != nil || len(rest) != 0 {
+		t.Errorf("%v, then %q", err, rest)
+	}
+}
