@@ -105,8 +105,8 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
+		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: lists.Peers},
-		Output:  p.options.Output, Config: p.configuration(),
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},

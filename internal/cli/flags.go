@@ -39,9 +39,9 @@ type common struct {
 	shell          string
 	foreground     time.Duration
 	taskList       string
+	sessionName    string
 	outputSchema   string
 	output         string
-	sessionName    string
 	cascade        string
 	ordered        bool
 	channel        bool

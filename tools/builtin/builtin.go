@@ -39,9 +39,9 @@ type Options struct {
 	Brief     brief.Options
 	Plan      plan.Options
 	Work      work.Options
+	Message   message.Options
 	Output    output.Options
 	Config    config.Options
-	Message   message.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
