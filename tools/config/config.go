@@ -69,7 +69,7 @@ func New(o Options) *tools.Tool {
 		Title:      "Show settings",
 		Prompt:     prompt,
 		Loading:    tools.LoadDeferred,
-		SearchHint: "show config settings flags values sources permissions mode",
+		SearchHint: "show config settings flags values sources mode",
 		Description: func(in Input) string {
 			if in.Setting == "" {
 				return "Show the settings"
