@@ -3,7 +3,9 @@ package monitor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -332,6 +334,10 @@ func TestEnd(t *testing.T) {
 		m = start()
 		go func() { _ = f.Running.Close() }()
 		want(m, "ended, stopped: the server is ending: what is new. It read 0 lines.")
+		m.Release()
+		if _, err := os.Stat(p.log.Path()); err != nil {
+			t.Errorf("the output of the task went with the monitor: %v", err)
+		}
 		<-p.ending // the fixture's own job is ended too
 		p.exit()
 		synctest.Wait()
@@ -354,7 +360,13 @@ func TestLimit(t *testing.T) {
 	if want := "100 tasks are running in the background, and no more may. Stop one with TaskStop; TaskOutput without task_id lists them."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+	logs := f.Bash.Tasks.List(me)
 	f.Bash.Tasks.Forget(me, "the end of the session")
+	for _, m := range logs {
+		if _, err := os.Stat(m.Output().Path()); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the output of a monitor is left: %v", err)
+		}
+	}
 	f.Running.mu.Lock()
 	defer f.Running.mu.Unlock()
 	if n := len(f.Running.all); n > 1 { // the one too many ends by itself
