@@ -244,16 +244,22 @@ func (c *httpClient) post(ctx context.Context, body string) (*http.Response, err
 }
 
 func (c *httpClient) read(ctx context.Context, params json.RawMessage, marker string) error {
+	_, err := c.text(ctx, params, marker)
+	return err
+}
+
+// text makes a call, whose answer must contain the marker, and returns the answer.
+func (c *httpClient) text(ctx context.Context, params json.RawMessage, marker string) ([]byte, error) {
 	r, err := c.post(ctx, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+string(params)+`}`)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
 	if err == nil && !bytes.Contains(body, []byte(marker)) {
 		err = fmt.Errorf("the answer %s is %.300s", r.Status, body)
 	}
-	return err
+	return body, err
 }
 
 // printBatches prints the medians, and how many times longer the calls take one

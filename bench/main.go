@@ -115,6 +115,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	}
 	others := measurePool(ctx, ours, tmp)
 	many := measureBatches(ctx, ours, theirs, strings.TrimSpace(string(goRoot)), sample)
+	posted := measureEvents(ctx, ours, sample)
 	for _, tree := range append([]string{strings.TrimSpace(string(goRoot))}, o.trees...) {
 		found = append(found, measureSearches(ctx, ours, tree))
 	}
@@ -125,6 +126,8 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	slow, failed := printShells(out, commands)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printPool(out, others)
+	missed, err = missed || slow, errors.Join(err, failed)
+	slow, failed = printEvents(out, posted)
 	missed, err = missed || slow, errors.Join(err, failed)
 	for _, s := range found {
 		slow, errs := printSearches(out, s)
