@@ -12,7 +12,7 @@ if [ "${1:-}" = update ]; then
 	update=1
 	shift
 fi
-export WINEPREFIX=$WINE_PREFIX WINEDEBUG=-all LC_ALL=C
+export WINEPREFIX=$WINE_PREFIX WINEDEBUG=-all LC_ALL=C.UTF-8
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 
