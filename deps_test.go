@@ -73,7 +73,7 @@ var rules = []rule{
 	{"internal/style", nil, nil, "a command for maintainers: comments to rewrite"},
 	{"internal/testscale", nil, nil, "a leaf, for tests: how many cases they run"},
 	{"internal/exec/mounttest", nil, nil, "a leaf, for tests: a mount namespace for one test"},
-	{"internal/file/silentfs", nil, []string{"golang.org/x/sys"}, "a leaf, for tests: a file system that does not answer"},
+	{"internal/file/silentfs", []string{"internal/exec/mounttest"}, []string{"golang.org/x/sys"}, "for tests: a file system that does not answer"},
 	{"internal/bounded", nil, nil, "a leaf: waiting for what cannot be broken off"},
 	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs"},
 	{"internal/text/fault", nil, nil, "a leaf: one fact, one next step"},

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mcp-toolset/internal/exec/mounttest"
 	"mcp-toolset/internal/file/silentfs"
 )
 
@@ -19,6 +20,9 @@ import (
 // server ends at the end of its input and on a signal while a search waits.
 func TestSilentFileSystem(t *testing.T) {
 	t.Parallel()
+	if !mounttest.Own(t) {
+		return
+	}
 	root := t.TempDir()
 	put(t, filepath.Join(root, "a.txt"), "needle\n")
 	slow := filepath.Join(root, "slow")

@@ -10,6 +10,12 @@ import (
 	"testing"
 )
 
+// inside is set in the environment of a process with its own mount namespace.
+const inside = "TEST_OWN_MOUNTS"
+
+// Inside reports whether this process has its own mount namespace.
+func Inside() bool { return os.Getenv(inside) != "" }
+
 // Own starts the test again in a process that has its own mount namespace. It returns
 // true in that process, and false in the first one after the other has ended. It skips
 // the test if the user may not create a mount namespace. The first lines of a test that
@@ -20,8 +26,7 @@ import (
 //	}
 func Own(t *testing.T) bool {
 	t.Helper()
-	const inside = "TEST_OWN_MOUNTS"
-	if os.Getenv(inside) != "" {
+	if Inside() {
 		return true
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

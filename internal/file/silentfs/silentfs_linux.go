@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-toolset/internal/exec/mounttest"
 )
 
 // Mount mounts a FUSE file system on dir that answers only the first request, INIT. So
@@ -15,9 +17,12 @@ import (
 // breaks the connection, and all blocked calls fail; at the latest it is called at the
 // end of the test.
 //
-// Mount skips the test if such a file system cannot be mounted.
+// The test must run in a mount namespace of its own, see mounttest.Own. Mount skips the test if such a file system cannot be mounted.
 func Mount(t testing.TB, dir string) (end func()) {
 	t.Helper()
+	if !mounttest.Inside() {
+		t.Fatal("begin the test with mounttest.Own: a mount disturbs other tests")
+	}
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skipf("no FUSE here: opening /dev/fuse: %v", err)
