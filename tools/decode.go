@@ -82,7 +82,7 @@ func coerce(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessa
 		if raw[0] != '"' {
 			return nil, wrongType(at, "a string", raw)
 		}
-		if s.MinLength == nil && len(s.Enum) == 0 {
+		if s.MinLength == nil && s.MaxLength == nil && len(s.Enum) == 0 {
 			return raw, nil
 		}
 		var v string
@@ -165,6 +165,12 @@ func coerceArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.Raw
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, err
 	}
+	switch n := len(items); {
+	case s.MinItems != nil && n < *s.MinItems:
+		return nil, fault.New(fmt.Sprintf("property %q has %d items", at, n), fmt.Sprintf("The least is %d.", *s.MinItems))
+	case s.MaxItems != nil && n > *s.MaxItems:
+		return nil, fault.New(fmt.Sprintf("property %q has %d items", at, n), fmt.Sprintf("The most is %d.", *s.MaxItems))
+	}
 	for i, item := range items {
 		var err error
 		if items[i], err = coerce(item, s.Items, fmt.Sprintf("%s[%d]", at, i)); err != nil {
@@ -211,6 +217,11 @@ func checkString(v string, s *jsonschema.Schema, at string) error {
 			return fault.New(fmt.Sprintf("property %q is empty", at), "Give it a value.")
 		}
 		return fault.New(fmt.Sprintf("property %q is too short", at), fmt.Sprintf("It needs at least %d characters.", *s.MinLength))
+	}
+	if s.MaxLength != nil {
+		if n := utf8.RuneCountInString(v); n > *s.MaxLength {
+			return fault.New(fmt.Sprintf("property %q has %d characters", at, n), fmt.Sprintf("The most is %d.", *s.MaxLength))
+		}
 	}
 	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(v)) {
 		return nil

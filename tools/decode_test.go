@@ -14,12 +14,12 @@ type sample struct {
 	Ratio float64  `json:"ratio,omitempty" jsonschema:"A ratio"`
 	Deep  *bool    `json:"deep,omitempty" jsonschema:"A switch"`
 	Mode  string   `json:"mode,omitempty" enum:"fast,slow" jsonschema:"A mode"`
-	Tags  []string `json:"tags,omitempty" jsonschema:"Tags"`
+	Tags  []string `json:"tags,omitempty" minItems:"1" maxItems:"3" jsonschema:"Tags"`
 	Items []item   `json:"items,omitempty" jsonschema:"Items"`
 }
 
 type item struct {
-	Name string `json:"name" jsonschema:"A name"`
+	Name string `json:"name" maxLength:"4" jsonschema:"A name"`
 	N    int    `json:"n,omitempty" jsonschema:"A number"`
 }
 
@@ -70,6 +70,9 @@ func TestDecodeAccepts(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	const known = "Known properties: path, limit, ratio, deep, mode, tags, items."
 	for raw, want := range map[string]string{
+		`{"path":"a","tags":[]}`:                                  `property "tags" has 0 items. The least is 1.`,
+		`{"path":"a","tags":["","","",""]}`:                       `property "tags" has 4 items. The most is 3.`,
+		`{"path":"a","items":[{"name":"éééé"},{"name":"ééééé"}]}`: `property "items[1].name" has 5 characters. The most is 4.`,
 		``:                                         `required property "path" is missing. Add it. ` + known,
 		`null`:                                     `required property "path" is missing. Add it. ` + known,
 		`{}`:                                       `required property "path" is missing. Add it. ` + known,

@@ -55,7 +55,7 @@ func (f *schemaChecker) check(value any, s *jsonschema.Schema, at string, depth 
 			}
 		}
 	case string:
-		return checkStringValue(v, s, at)
+		return checkString(v, s, at)
 	case float64:
 		return checkNumberValue(v, s, at)
 	}
@@ -141,17 +141,6 @@ func hasType(value any, t string) bool {
 		return t == "array"
 	}
 	return t == "object"
-}
-
-func checkStringValue(v string, s *jsonschema.Schema, at string) error {
-	if err := checkString(v, s, at); err != nil {
-		return err
-	}
-	length := utf8.RuneCountInString(v)
-	if s.MaxLength != nil && length > *s.MaxLength {
-		return fault.New(fmt.Sprintf("property %q has %d characters", at, length), fmt.Sprintf("The most is %d.", *s.MaxLength))
-	}
-	return nil
 }
 
 func checkNumberValue(v float64, s *jsonschema.Schema, at string) error {

@@ -48,7 +48,8 @@ func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas
 
 // inferSchema makes a schema from a struct type. The `json` tag marks optional properties
 // (omitempty, omitzero or a default), and the `jsonschema` tag holds the description. Further tags are
-// `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"` and `default:"json"`.
+// `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"`, `maxLength:"9"` (in characters), `minItems:"1"`,
+// `maxItems:"9"` and `default:"json"`.
 func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
@@ -112,12 +113,14 @@ func constrain(p *jsonschema.Schema, tag reflect.StructTag) error {
 			*field = &n
 		}
 	}
-	if v, ok := tag.Lookup("minLength"); ok {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return fmt.Errorf("tag minLength: %w", err)
+	for key, field := range map[string]**int{"minLength": &p.MinLength, "maxLength": &p.MaxLength, "minItems": &p.MinItems, "maxItems": &p.MaxItems} {
+		if v, ok := tag.Lookup(key); ok {
+			n, err := strconv.Atoi(v)
+			if err != nil {
+				return fmt.Errorf("tag %s: %w", key, err)
+			}
+			*field = &n
 		}
-		p.MinLength = &n
 	}
 	if v, ok := tag.Lookup("default"); ok {
 		if !json.Valid([]byte(v)) {
@@ -131,7 +134,7 @@ func constrain(p *jsonschema.Schema, tag reflect.StructTag) error {
 // portableKeys lists the only keywords that our schemas use.
 var portableKeys = []string{
 	"type", "properties", "required", "additionalProperties", "description",
-	"enum", "minimum", "maximum", "minLength", "items", "default",
+	"enum", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "items", "default",
 }
 
 // portable encodes a schema. It rejects a schema that some client cannot read.
