@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 
 	"mcp-toolset/internal/consent/classifier"
@@ -16,7 +17,7 @@ func (c *call) classify(ctx context.Context) error {
 		return nil
 	}
 	opinion := c.p.Classify(ctx, classifier.Question{
-		Tool: c.tool.Name, Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir,
+		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir,
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,7 +142,7 @@ func (c *call) hookInput() hook.Input {
 	env := c.env
 	return hook.Input{
 		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: c.mode(env.Session),
-		Tool: c.tool.Name, ToolInput: c.prepared.Input(), ToolUseID: c.ID,
+		Tool: cmp.Or(c.prepared.As, c.tool.Name), ToolInput: c.prepared.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
 			c.private.Store(true)
 			return c.p.Results.Save(env.Session.Results, name, text)

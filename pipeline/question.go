@@ -21,7 +21,7 @@ func (c *call) askUser(ctx context.Context, questions []question.Question) (ques
 		Session: owner.Session, Principal: v.Principal, Tool: c.tool.Name, Title: c.prepared.Summary, Dir: v.Dir,
 		Input: c.prepared.Input(), Questions: questions,
 		Replied: func(n int, reply question.Reply) {
-			c.p.Events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions)})
+			c.p.Events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions) + "\n" + c.tool.Name + ", sent again as before, returns it."})
 		},
 	}
 	waiting := 0

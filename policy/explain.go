@@ -31,6 +31,8 @@ func (c *call) byRule(b Behavior, m match) Decision {
 		d.Reason = fmt.Sprintf("%s is malformed (%v), so it %s", name, m.rule.broken, m.rule.effect(b))
 	case m.path != "":
 		d.Reason = name + " covers " + c.naming(m.path).by(m.path, "")
+	case m.rule.whole && c.r.As != "" && m.rule.tool == c.r.As:
+		d.Reason = name + " covers every command of " + plain.Quote(c.r.Tool)
 	case m.rule.whole || m.rule.prefix:
 		d.Reason = name + " covers every call of " + plain.Quote(c.r.Tool)
 	default:
@@ -43,6 +45,8 @@ func (c *call) byRule(b Behavior, m match) Decision {
 		d.Next = "ask the user to correct the rule in " + place
 	case m.path != "":
 		d.Next = "use another path, or ask the user to change the rule in " + place
+	case m.rule.whole && c.r.As != "" && m.rule.tool == c.r.As:
+		d.Next = "do without a command, or ask the user to change the rule in " + place
 	case m.rule.whole || m.rule.prefix:
 		d.Next = "do without this tool, or ask the user to change the rule in " + place
 	default:

@@ -4,6 +4,9 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -20,23 +23,23 @@ const eventsURI = "mcp-toolset://events"
 // subscribers holds the clients that are notified of events, by owner.
 type subscribers struct {
 	mu sync.Mutex
-	of map[session.Owner]map[string]bool // ids of the library's sessions
+	of map[session.Owner]map[string]func() // functions that notify, by client
 }
 
-// set adds or removes a client.
-func (s *subscribers) set(o session.Owner, client string, on bool) {
+// add adds a client. A nil notify removes it.
+func (s *subscribers) add(o session.Owner, client string, notify func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case on && s.of[o] == nil:
-		s.of[o] = map[string]bool{client: true}
-	case on:
-		s.of[o][client] = true
-	default:
+	if notify == nil {
 		if delete(s.of[o], client); len(s.of[o]) == 0 {
 			delete(s.of, o)
 		}
+		return
 	}
+	if s.of[o] == nil {
+		s.of[o] = map[string]func(){}
+	}
+	s.of[o][client] = notify
 }
 
 // forget removes all clients of an owner that has ended.
@@ -46,41 +49,74 @@ func (s *subscribers) forget(o session.Owner) {
 	delete(s.of, o)
 }
 
-func (s *subscribers) clients(o session.Owner) (ids []string) {
+// notify notifies the clients of an owner.
+func (s *subscribers) notify(o session.Owner) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id := range s.of[o] {
-		ids = append(ids, id)
+	all := slices.Collect(maps.Values(s.of[o]))
+	s.mu.Unlock()
+	for _, notify := range all {
+		notify()
 	}
-	return ids
 }
 
-// offerEvents adds the resource to the server.
+// offerEvents adds the resource to the server. A client subscribes by resources/subscribe, or
+// from 2026-07-28 on by a listen stream.
 func (s *Server) offerEvents(hooks *mcpserver.Hooks) {
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, r *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscribe(ctx, r.Params.URI, true)
+		conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
+		if r.Params.URI != eventsURI || conv == nil || client == nil {
+			return
+		}
+		id, owner := client.SessionID(), conv.session.View().Owner()
+		notify := func() {
+			if err := s.mcp.SendNotificationToSpecificClient(id, eventsUpdated.Method, eventsUpdated.Params.AdditionalFields); err != nil {
+				s.Log.Debug("a client could not be notified of an event", "error", err.Error())
+			}
+		}
+		s.subscribers.add(owner, id, notify)
+		if s.Pipeline.Events.Pending(owner) {
+			notify()
+		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscribe(ctx, r.Params.URI, false)
+		conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
+		if r.Params.URI == eventsURI && conv != nil && client != nil {
+			s.subscribers.add(conv.session.View().Owner(), client.SessionID(), nil)
+		}
+	})
+	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, r *mcp.SubscriptionsListenRequest) { s.listenToEvents(ctx, r, true) })
+	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, r *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		s.listenToEvents(ctx, r, false)
 	})
 	s.mcp.AddResource(mcp.NewResource(eventsURI, "events",
 		mcp.WithResourceDescription("Events of this session that no answer had yet. Reading takes them."), mcp.WithMIMEType("text/plain"),
 	), s.readEvents)
-	s.Pipeline.Events.OnArrival(func(o session.Owner) {
-		for _, id := range s.subscribers.clients(o) {
-			if err := s.mcp.SendNotificationToSpecificClient(id, mcp.MethodNotificationResourceUpdated, map[string]any{"uri": eventsURI}); err != nil {
-				s.Log.Debug("a client could not be notified of an event", "error", err.Error())
-			}
-		}
-	})
+	s.Pipeline.Events.OnArrival(s.subscribers.notify)
 }
 
-// subscribe adds or removes the client of a request.
-func (s *Server) subscribe(ctx context.Context, uri string, on bool) {
+// eventsUpdated notifies of an event.
+var eventsUpdated = mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+	Method: mcp.MethodNotificationResourceUpdated,
+	Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": eventsURI}},
+}}
+
+// listenToEvents adds or removes a listen stream that asks for events. The stream has a session
+// of its own in the library, which is not found by its id.
+func (s *Server) listenToEvents(ctx context.Context, r *mcp.SubscriptionsListenRequest, on bool) {
 	conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
-	if uri == eventsURI && conv != nil && client != nil {
-		s.subscribers.set(conv.session.View().Owner(), client.SessionID(), on)
+	if conv == nil || client == nil || !slices.Contains(r.Params.Notifications.ResourceSubscriptions, eventsURI) || narrow(conv.session, r.Params.Meta) != nil {
+		return
 	}
+	notify := func() {
+		select {
+		case client.NotificationChannel() <- eventsUpdated:
+		default: // the client does not read
+		}
+	}
+	if !on {
+		notify = nil
+	}
+	s.subscribers.add(conv.session.View().Owner(), fmt.Sprintf("listen %p", client), notify)
 }
 
 // readEvents takes the events of the client's session.

@@ -56,7 +56,43 @@ func TestEventsResource(t *testing.T) {
 	}
 	ask("unsubscribe", eventsURI)
 	add("three")
+	p.send(`{"jsonrpc":"2.0","id":100,"method":"ping"}`)
+	if got := p.next(); strings.Contains(got, "updated") {
+		t.Errorf("notified after the end of the subscription: %s", got)
+	}
+	if ask("subscribe", eventsURI); !strings.Contains(p.next(), "resources/updated") {
+		t.Error("not notified of an event from before the subscription")
+	}
+	ask("read", eventsURI)
+	ask("unsubscribe", eventsURI)
 	if rest, err := p.end(); err != nil || len(rest) != 0 {
 		t.Errorf("%v, then %q", err, rest)
+	}
+}
+
+// TestEventsListen checks that a client of 2026-07-28 is notified of events on a listen stream.
+func TestEventsListen(t *testing.T) {
+	plain, _ := newServer(t, time.Second)
+	config := plain.Config
+	config.Pipeline.Events = event.New()
+	s, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, t.Context(), s)
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["%s"]},%s}}`, eventsURI, modernMeta)
+	if got := p.next(); !strings.Contains(got, "acknowledged") || !strings.Contains(got, eventsURI) {
+		t.Fatalf("acknowledged by %s", got)
+	}
+	s.Pipeline.Events.Add(session.Owner{Principal: "stdio", Session: "1"}, event.Event{Source: "task a", Text: "one"})
+	if got := p.next(); !strings.Contains(got, `"method":"notifications/resources/updated"`) {
+		t.Errorf("notified by %s", got)
+	}
+	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if _, err := p.end(); err != nil {
+		t.Error(err)
+	}
+	if s.subscribers.of != nil && len(s.subscribers.of) != 0 {
+		t.Errorf("subscribers left: %v", s.subscribers.of)
 	}
 }

@@ -139,7 +139,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
-		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]bool{}},
+		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]func(){}},
 	}
 	var err error
 	if s.rounds, err = newRounds(); err != nil {
@@ -226,8 +226,12 @@ func (s *Server) used(of *session.Session) {
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
-	s.subscribers.forget(c.session.View().Owner())
-	if v := c.session.View(); s.SessionEnded != nil && !v.Stateless {
+	v := c.session.View()
+	if v.Stateless {
+		return
+	}
+	s.subscribers.forget(v.Owner())
+	if s.SessionEnded != nil {
 		s.SessionEnded(v)
 	}
 }

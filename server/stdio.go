@@ -163,6 +163,9 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 			c.s.Log.Debug("an answer to no request was dropped")
 		}
 		return
+	case c.s.Channel && m.method == string(mcp.MethodServerDiscover) && m.id != "":
+		c.write((&rpcError{mcp.METHOD_NOT_FOUND, "the channel needs a session: begin with initialize", m.rawID}).encode())
+		return
 	case m.id == "":
 		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
 		if m.method == "notifications/initialized" && c.s.Channel && c.acceptsChannel() {

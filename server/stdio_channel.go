@@ -26,7 +26,8 @@ func (s *Server) experimental() []mcpserver.ServerOption {
 }
 
 // acceptsChannel reports whether the client shows the messages of a channel to its model.
-// Claude Code declares nothing.
+// Claude Code declares nothing. It accepts messages only up to protocol 2025-11-25, so a server
+// with a channel does not offer a later one (see accept).
 func (c *stdioConn) acceptsChannel() bool {
 	caps := c.client.GetClientCapabilities()
 	return caps.Experimental[channelCapability] != nil || c.client.GetClientInfo().Name == claudeCode
@@ -36,7 +37,14 @@ func (c *stdioConn) acceptsChannel() bool {
 // will have them.
 func (c *stdioConn) channel(ctx context.Context) {
 	events, owner := c.s.Pipeline.Events, c.conv.session.View().Owner()
-	for events.Wait(ctx, owner) == nil {
+	for ctx.Err() == nil {
+		if err := events.Wait(ctx, owner); err != nil { // too many calls wait
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+			continue
+		}
 		if left := c.wait(time.Hour, ctx.Done()); left > 0 || ctx.Err() != nil {
 			continue
 		}
@@ -49,8 +57,8 @@ func (c *stdioConn) channel(ctx context.Context) {
 }
 
 // channelMessage returns the parameters of a message. Keys of meta are identifiers and values
-// are strings, or the client drops them.
+// are strings, or the client drops them. The client adds the key source itself.
 func channelMessage(e event.Event, dropped int) map[string]any {
-	meta := map[string]string{"event": strconv.Itoa(e.ID), "time": e.Time.Format(time.RFC3339), "source": e.Source}
+	meta := map[string]string{"event": strconv.Itoa(e.ID), "time": e.Time.Format(time.RFC3339), "from": e.Source}
 	return map[string]any{"content": event.Text([]event.Event{e}, dropped), "meta": meta}
 }

@@ -24,6 +24,10 @@ func TestChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := connect(t, t.Context(), s)
+		p.send(`{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{%s}}`, modernMeta)
+		if got := p.next(); !strings.Contains(got, "-32601") {
+			t.Errorf("discovered %s", got)
+		}
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"%s","version":"1"}}}`, capabilities, name)
 		if got := p.next(); !strings.Contains(got, `"experimental":{"claude/channel":{}}`) {
 			t.Errorf("initialized with %s", got)
@@ -44,7 +48,7 @@ func TestChannel(t *testing.T) {
 			if err := json.Unmarshal([]byte(p.next()), &m); err != nil {
 				t.Fatal(err)
 			}
-			if m.Method != "notifications/claude/channel" || !strings.HasSuffix(m.Params.Content, " task a: ended") || m.Params.Meta["source"] != "task a" || m.Params.Meta["event"] != "1" {
+			if m.Method != "notifications/claude/channel" || !strings.HasSuffix(m.Params.Content, " task a: ended") || m.Params.Meta["from"] != "task a" || m.Params.Meta["event"] != "1" {
 				t.Errorf("%s: %+v", name, m)
 			}
 		}

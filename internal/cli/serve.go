@@ -53,7 +53,7 @@ func stdioCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	addServe(cmd, &c, &drain)
-	flagSection{cmd, inOutput}.on(&c.channel, "channel", "send events as messages of a channel, which begin a turn of the model; Claude Code must be started with --channels or --dangerously-load-development-channels")
+	flagSection{cmd, inOutput}.on(&c.channel, "channel", "send events as messages of a channel, which begin a turn of the model; Claude Code must be started with --dangerously-load-development-channels")
 	flagSection{cmd, inOutput}.on(&c.ordered, "ordered-results", "write answers in the order of the calls, not each as soon as it is ready")
 	return cmd
 }

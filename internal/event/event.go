@@ -104,6 +104,17 @@ func (r *Registry) add(o session.Owner, e Event) (first bool) {
 	return len(q.events) == 1
 }
 
+// Pending reports whether an owner has events that are not taken yet.
+func (r *Registry) Pending(o session.Owner) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.queues.Lookup(o)
+	return q != nil && len(q.events) > 0
+}
+
 // Take removes and returns the events of an owner, oldest first, and the number of older
 // events that were dropped.
 func (r *Registry) Take(o session.Owner) (events []Event, dropped int) {

@@ -296,11 +296,11 @@ func TestRate(t *testing.T) {
 		step(readEvery, "16 lines suppressed: more than 10 a second. TaskOutput shows them.")
 		step(time.Hour, "")
 		p.print(t, "one\n\n"+strings.Repeat("é", 2001)+"\n"+strings.Repeat("x", 2000)+"\n"+strings.Repeat("y", 1<<20)+"\nopen")
-		step(readEvery, "> one >  > "+strings.Repeat("é", 1999)+"… > "+strings.Repeat("x", 2000)+" > "+strings.Repeat("y", 1999)+"…")
+		step(readEvery, "> one > "+strings.Repeat("é", 1999)+"… > "+strings.Repeat("x", 2000)+" > "+strings.Repeat("y", 1999)+"…")
 		p.print(t, "ed\n"+numbers(1, 20)+"end")
 		p.exit()
 		<-m.Done()
-		step(0, "> opened > 1 > 2 > 3 > 4 17 lines suppressed: more than 10 a second. TaskOutput shows them. "+
+		step(0, "> opened > 1 > 2 > 3 > 4 > 5 16 lines suppressed: more than 10 a second. TaskOutput shows them. "+
 			"ended, the task "+id.ID+" has ended: what is new. It read 53 lines.")
 		if _, err := f.Call(t.Context(), f.tool, `{"description": "x", "task_id": "`+id.ID+`"}`); err == nil || err.Error() != "the background task "+id.ID+" has ended. TaskOutput shows its output." {
 			t.Error(err)

@@ -153,7 +153,7 @@ func (m *monitor) endLine() {
 	}
 	m.line.Reset()
 	m.total++
-	if m.filter != nil && !m.filter.MatchString(text) {
+	if m.filter == nil && strings.TrimSpace(text) == "" || m.filter != nil && !m.filter.MatchString(text) {
 		return
 	}
 	m.matched++

@@ -121,7 +121,7 @@ func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (too
 	var out tools.Result[Output]
 	q := question.Question{Header: "Plan", Text: "Carry out this plan?", Body: in.Plan, Options: []question.Option{{Label: accept, Description: "plan mode ends"}}}
 	if o.mode() == policy.ModeDefault && !env.Session.AcceptEdits {
-		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and changes of files in the workspace need no approval in this session"})
+		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and commands that only make, move or remove files in the workspace also run, contained or not"})
 	}
 	q.Options = append(q.Options, question.Option{Label: decline, Description: "plan mode goes on; other words say what to change"})
 	reply, err := env.AskUser(ctx, []question.Question{q})
@@ -131,6 +131,10 @@ func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (too
 	answer := question.Answer{}
 	if !reply.Declined {
 		answer = reply.Answers[0]
+	}
+	if !reply.Declined && answer.Other == "" && len(answer.Choices) == 0 {
+		out.Data = Output{string(policy.ModePlan), "The user chose no option. Plan mode is on. Ask the user about the plan, then present it again."}
+		return out, nil
 	}
 	if answer.Other != "" || !slices.Contains([]string{accept, acceptEdits}, strings.Join(answer.Choices, "")) {
 		out.Data = Output{string(policy.ModePlan), "The user declined the plan. Plan mode is on. Ask what to change, then present another plan."}

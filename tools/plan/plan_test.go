@@ -41,7 +41,7 @@ func TestExit(t *testing.T) {
 		{"", chosen("Accept"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{}},
 		{"", chosen("Accept, and allow edits"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{AcceptEdits: true}},
 		{"", chosen("Decline"), declinedText, session.View{Planning: true}},
-		{"", chosen(), declinedText, session.View{Planning: true}},
+		{"", chosen(), "The user chose no option. Plan mode is on. Ask the user about the plan, then present it again.", session.View{Planning: true}},
 		{"", question.Reply{Declined: true}, declinedText, session.View{Planning: true}},
 		{"", question.Reply{Answers: []question.Answer{{Choices: []string{"Accept"}, Other: "but no tests"}}}, "The user did not accept the plan. Plan mode is on. Change the plan and present it again. The user wrote: but no tests", session.View{Planning: true}},
 		{policy.ModeManual, chosen("Accept"), "The user has accepted the plan. Plan mode is off; carry the plan out.", session.View{}},

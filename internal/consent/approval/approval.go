@@ -103,6 +103,7 @@ type Request struct {
 	Session   string          // "" for none; nothing is then remembered
 	Principal string          // authenticated by the transport; "" for the local user
 	Tool      string          // its name
+	As        string          // another tool for which a decline also holds; "": none
 	Title     string          // what the call does, for users
 	Dir       string          // folder in which it would run; "" if that does not matter
 	Root      string          // first workspace root, in which "always" applies
@@ -118,7 +119,7 @@ type Request struct {
 
 	// Questions are what the user is asked instead of to approve the call. They are part of
 	// Input, and bound to Session. Replied is called once with the number and the reply, if
-	// one is given; it must not block.
+	// one is given; it must neither block nor use the Store.
 	Questions []question.Question
 	Replied   func(number int, reply question.Reply) `json:"-"`
 }

@@ -72,10 +72,10 @@ func (s *Store) reply(n int, reply question.Reply) error {
 		return err
 	}
 	i.granted, i.reply = s.config.Now(), reply
-	s.mu.Unlock()
 	if i.request.Replied != nil {
-		i.request.Replied(n, reply)
+		i.request.Replied(n, reply) // before a call can take the reply
 	}
+	s.mu.Unlock()
 	return nil
 }
 
@@ -94,6 +94,9 @@ func (s *Store) deny(n int) error {
 	}
 	for _, session := range i.sessions {
 		s.decline(n, session, i.request.Tool, i.request.Subject)
+		if i.request.As != "" {
+			s.decline(n, session, i.request.As, i.request.Subject)
+		}
 	}
 	s.end(i, outcomeDenied)
 	return nil

@@ -33,6 +33,9 @@ func (i *item) ends() time.Time {
 	if i.granted.IsZero() {
 		return i.since.Add(pendingFor)
 	}
+	if i.request.Questions != nil {
+		return i.granted.Add(pendingFor) // the model may have no turn before
+	}
 	return i.granted.Add(GrantedFor)
 }
 

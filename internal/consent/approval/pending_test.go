@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"mcp-toolset/internal/consent/question"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,6 +243,57 @@ func TestBounds(t *testing.T) {
 	}
 	if len(s.outcomes) != maxOutcomes || len(s.outcomeOrder) != maxOutcomes {
 		t.Errorf("%d and %d fates", len(s.outcomes), len(s.outcomeOrder))
+	}
+}
+
+// TestDeclinedAs checks that a decline also holds for the tool under whose rules the call stands.
+func TestDeclinedAs(t *testing.T) {
+	s := newServer(t, "")
+	r := call("rm")
+	r.Tool, r.As = "Monitor", "Bash"
+	if err := s.deny(s.pend(t, r)); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Declined("s1", "Monitor", r.Subject) || !s.Declined("s1", "Bash", r.Subject) {
+		t.Error("not declined for both tools")
+	}
+}
+
+// TestReplied checks that the reply is reported before a call can take it, and that it is
+// retained as long as a question.
+func TestReplied(t *testing.T) {
+	s := newServer(t, "")
+	r := call("ask")
+	r.Questions = []question.Question{{Header: "H", Options: []question.Option{{Label: "A"}, {Label: "B"}}}}
+	reported := 0
+	r.Replied = func(n int, reply question.Reply) {
+		if reported = n; s.mu.TryLock() {
+			t.Error("a call can take the reply before it is reported")
+		}
+	}
+	n := s.pend(t, r)
+	wants(t, s.reply(n, question.Reply{}), "1 question and 0 answers do not match")
+	wants(t, s.approve(n, false), "1 is a question; answer it with `mcp-toolset answer 1`")
+	if err := s.reply(n, question.Reply{Answers: []question.Answer{{Choices: []string{"B"}}}}); err != nil || reported != n {
+		t.Fatalf("reported %d: %v", reported, err)
+	}
+	wants(t, s.deny(n), "question 1 was answered already")
+	s.mu.Lock()
+	ends := s.items[0].ends().Sub(s.items[0].granted)
+	s.mu.Unlock()
+	if ends != pendingFor {
+		t.Errorf("it is retained for %v", ends)
+	}
+	other := r
+	other.Session = "s2"
+	if _, n := s.TakeReply(other); n != 0 {
+		t.Error("another session takes the reply")
+	}
+	if reply, n := s.TakeReply(r); n != 1 || reply.Answers[0].Choices[0] != "B" {
+		t.Errorf("%d: %+v", n, reply)
+	}
+	if _, n := s.TakeReply(r); n != 0 {
+		t.Error("taken twice")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	// MaxOther is the limit of an answer in the user's own words, in characters.
 	MaxOther = 2000
-	// noAnswer is the answer that leaves a question open.
+	// noAnswer is what a user types to give no answer to a question.
 	noAnswer = "-"
 )
 
@@ -99,7 +99,7 @@ func (r Reply) Lines(questions []Question) string {
 // allows it, "-" for no answer, or any other words.
 func Parse(questions []Question, texts []string) ([]Answer, error) {
 	if len(texts) != len(questions) {
-		return nil, fmt.Errorf("there are %s and %s", count(len(questions), "question"), count(len(texts), "answer"))
+		return nil, fmt.Errorf("%s and %s do not match", count(len(questions), "question"), count(len(texts), "answer"))
 	}
 	answers := make([]Answer, len(texts))
 	for i, text := range texts {
@@ -174,7 +174,7 @@ func (r Reply) Check(questions []Question) error {
 		return nil
 	}
 	if len(r.Answers) != len(questions) {
-		return fmt.Errorf("there are %s and %s", count(len(questions), "question"), count(len(r.Answers), "answer"))
+		return fmt.Errorf("%s and %s do not match", count(len(questions), "question"), count(len(r.Answers), "answer"))
 	}
 	for i, a := range r.Answers {
 		q := &questions[i]

@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 		{[]string{"a", "1"}, []Answer{{Choices: []string{"A"}}, {Choices: []string{"1"}}}, ""},
 		{[]string{"-", ""}, []Answer{{}, {}}, ""},
 		{[]string{"1,2", "Linux, and Plan 9"}, []Answer{{Other: "1,2"}, {Other: "Linux, and Plan 9"}}, ""},
-		{[]string{"1"}, nil, "there are 2 questions and 1 answer"},
+		{[]string{"1"}, nil, "2 questions and 1 answer do not match"},
 		{[]string{"3", "1"}, nil, "question 1: there is no option 3; the options are 1 to 2"},
 		{[]string{"1", "0,1"}, nil, "question 2: there is no option 0; the options are 1 to 3"},
 		{[]string{"1", strings.Repeat("x", MaxOther+1)}, nil, "question 2: the answer has 2001 characters, and at most 2000 are allowed"},
@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 // TestCheck checks that a reply that a terminal could not have given is refused.
 func TestCheck(t *testing.T) {
 	for want, answers := range map[string][]Answer{
-		"there are 2 questions and 0 answers":                                      {},
+		"2 questions and 0 answers do not match":                                      {},
 		`question 1 has no option "C"`:                                             {{Choices: []string{"C"}}, {}},
 		"question 1 takes one option":                                              {{Choices: []string{"A", "B"}}, {}},
 		"the answer to question 2 is not UTF-8":                                    {{}, {Other: "\xff"}},
