@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 // TestCheck checks that a reply that a terminal could not have given is refused.
 func TestCheck(t *testing.T) {
 	for want, answers := range map[string][]Answer{
-		"2 questions and 0 answers do not match":                                      {},
+		"2 questions and 0 answers do not match":                                   {},
 		`question 1 has no option "C"`:                                             {{Choices: []string{"C"}}, {}},
 		"question 1 takes one option":                                              {{Choices: []string{"A", "B"}}, {}},
 		"the answer to question 2 is not UTF-8":                                    {{}, {Other: "\xff"}},
