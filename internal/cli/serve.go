@@ -173,7 +173,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Token, o.Metrics = token.value, a.figures.Handler()
+	o.Token, o.Metrics, o.Triggers = token.value, a.figures.Handler(), a.Triggers
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := o.certificate()
@@ -190,7 +190,9 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	endpoint := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
+	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	a.Triggers.ServedAt(base)
+	endpoint := base + "/mcp"
 	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
