@@ -159,6 +159,9 @@ func TestChunked(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
+	if len(r.bodies) > 0 {
+		t.Fatalf("%d bodies are being read", len(r.bodies))
+	}
 	for range maxBodies {
 		r.bodies <- struct{}{}
 	}
@@ -169,6 +172,28 @@ func TestChunked(t *testing.T) {
 	if got := r.post(t, "ci", "", false, sign[1]); got != "202 accepted" || len(r.bodies) != maxBodies-1 {
 		t.Errorf("%s, %d bodies", got, len(r.bodies))
 	}
+}
+
+// TestEndless checks that a body is not read further than needed.
+func TestEndless(t *testing.T) {
+	r := served()
+	body := new(endless)
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+"ci", body)
+	w := httptest.NewRecorder()
+	if r.Serve(w, req, true); w.Code != http.StatusRequestEntityTooLarge || body.n > 2*MaxBody {
+		t.Errorf("status %d after %d bytes", w.Code, body.n)
+	}
+}
+
+// endless is a body of 1 MiB whose length is not announced.
+type endless struct{ n int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.n >= 1<<20 {
+		return 0, io.EOF
+	}
+	e.n += len(p)
+	return len(p), nil
 }
 
 type broken struct{}
@@ -353,6 +378,15 @@ func TestListener(t *testing.T) {
 
 // TestEnd checks that no event follows the end of a session, while requests arrive.
 func TestEnd(t *testing.T) {
+	r := served()
+	r.make(t, me, "a")
+	found := r.find("a", nil, nil, true)
+	r.Forget(me)
+	r.make(t, other, "a")
+	r.deliver(found, nil)
+	if got := texts(r, me) + texts(r, other); got != "" {
+		t.Errorf("a request that a trigger of an ended session had got is an event: %s", got)
+	}
 	for range 20 {
 		r := served()
 		r.make(t, me, "a")
