@@ -145,7 +145,7 @@ func madeText(name string, made triggers.Created) string {
 Its secret, not shown again: %s
 To try it:
 BODY='{"status":"ok"}'
-curl --data-binary "$BODY" -H "%s: sha256=$(printf %%s "$BODY" | openssl dgst -sha256 -hmac %[3]s -r | cut -d' ' -f1)" %[2]s`,
+curl --data-binary "$BODY" -H "%s: sha256=$(printf %%s "$BODY" | openssl dgst -sha256 -hmac %[3]s -r | cut -d' ' -f1)" '%[2]s'`,
 		name, made.Address, made.Secret, triggers.Header)
 }
 

@@ -31,8 +31,8 @@ const (
 	retryBody  = "1"      // Retry-After, in seconds, if too many bodies are being read
 )
 
-// Unsigned is the answer, with status 401, to a request that Serve refuses.
-const Unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
+// unsigned answers, with status 401, a request that Serve refuses.
+const unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 // Serve serves a request whose path begins with Path. trusted reports whether the request
 // needs no signature. Serve returns false and has not answered if the signature is missing or
@@ -164,7 +164,7 @@ func refuse(w http.ResponseWriter, text string, status int) {
 	http.Error(w, text, status)
 }
 
-// listener is the port of a registry.
+// listener serves the port of a registry.
 type listener struct {
 	net.Listener
 	server *http.Server
@@ -202,6 +202,6 @@ func (r *Registry) serveHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if !r.Serve(w, req, false) {
 		w.Header().Set("WWW-Authenticate", `HMAC-SHA256 realm="mcp-toolset"`)
-		refuse(w, Unsigned, http.StatusUnauthorized)
+		refuse(w, unsigned, http.StatusUnauthorized)
 	}
 }

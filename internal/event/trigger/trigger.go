@@ -32,8 +32,7 @@ const (
 	Path     = "/events/"            // the path before a name
 	Header   = "X-Hub-Signature-256" // the header with the signature, as GitHub sends it
 	rateTime = time.Minute
-	// maxIdle is the time after which the triggers of a session with a handle end if it makes
-	// no call. It is that of an HTTP session.
+	// maxIdle is the timeout of a session with a handle. It is that of an HTTP session.
 	maxIdle = 4 * time.Hour
 	// mostNamed is the number of names in an error.
 	mostNamed = 5

@@ -341,11 +341,11 @@ func TestListener(t *testing.T) {
 	if got := r.Address("b"); got != strings.TrimSuffix(made.Address, "a")+"b" {
 		t.Errorf("the next address is %s", got)
 	}
-	const unsigned = `401 missing or wrong signature; send X-Hub-Signature-256: sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger HMAC-SHA256 realm="mcp-toolset"`
+	const refused = `401 missing or wrong signature; send X-Hub-Signature-256: sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger HMAC-SHA256 realm="mcp-toolset"`
 	for _, c := range []struct{ url, signature, want string }{
 		{made.Address, signed(made.Secret, "hi"), "202 accepted "},
-		{made.Address, signed("x", "hi"), unsigned},
-		{made.Address + "b", signed(made.Secret, "hi"), unsigned},
+		{made.Address, signed("x", "hi"), refused},
+		{made.Address + "b", signed(made.Secret, "hi"), refused},
 		{strings.Replace(made.Address, "events", "mcp", 1), signed(made.Secret, "hi"), "404 not found; triggers are at /events/NAME "},
 	} {
 		if got := post(c.url, "hi", c.signature); got != c.want {
@@ -359,7 +359,7 @@ func TestListener(t *testing.T) {
 	if closed, err := r.Delete(me, "a"); closed || err != nil || !open(made.Address) {
 		t.Errorf("with another trigger the port is closed: %v, %v", closed, err)
 	}
-	if got := post(made.Address, "hi", signed(made.Secret, "hi")); got != unsigned {
+	if got := post(made.Address, "hi", signed(made.Secret, "hi")); got != refused {
 		t.Errorf("after its end a trigger answers %s", got)
 	}
 	if closed, err := r.Delete(other, "b"); !closed || err != nil || open(made.Address) {
