@@ -136,10 +136,13 @@ type stdioWire struct {
 	lines chan string
 }
 
-func startStdio(t *testing.T, root string) wire {
+func startStdio(t *testing.T, root string) wire { return stdioWith(t, root, allowsBash(t)...) }
+
+// stdioWith starts a stdio server with further arguments.
+func stdioWith(t *testing.T, root string, args ...string) *stdioWire {
 	// Without a sandbox, so that the list of tools is the same on every machine. With hints,
 	// so that it is the same over both transports: requests without a session get hints.
-	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--deferral", "hints", "--sandbox", "off", root}, allowsBash(t)...)...)
+	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--deferral", "hints", "--sandbox", "off", root}, args...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

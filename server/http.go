@@ -51,7 +51,18 @@ type HTTP struct {
 	AllowHosts   []string // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
 	Metrics      http.Handler // handler of /metrics, which needs the token too; may be nil
+	Triggers     Triggers     // serves the paths below /events/; may be nil
 }
+
+// Triggers serves requests that have a signature in place of the token.
+type Triggers interface {
+	// Serve serves a request. trusted reports whether the request has the token. Serve returns
+	// false and has not answered if the request has neither the token nor a valid signature.
+	Serve(w http.ResponseWriter, r *http.Request, trusted bool) (authentic bool)
+}
+
+// triggersPath begins the paths that Triggers serves.
+const triggersPath = "/events/"
 
 // ServeHTTP serves the listener until ctx ends. It then waits for calls in
 // progress, at most for the drain time.

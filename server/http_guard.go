@@ -18,7 +18,8 @@ import (
 
 // guard checks each HTTP request before anything else handles it. It checks
 // method, host, origin, token and content type, the cheapest first, before it
-// reads any of the body. It wraps the whole mux, so every route is guarded.
+// reads any of the body. It wraps the whole mux, so every route is guarded. Only
+// for triggers, a signature of the body may take the place of the token.
 type guard struct {
 	HTTP
 	tokenHash [sha256.Size]byte
@@ -83,8 +84,19 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
+	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {
+		// Any content type may be signed. Without a token no request is trusted.
+		if !g.Triggers.Serve(w, r, !g.NoAuth && g.authentic(r)) {
+			text := unsigned
+			if !g.NoAuth {
+				text += ", or the bearer token"
+			}
+			g.reject(w, r, text)
+		}
+		return
+	}
 	if !g.NoAuth && !g.authentic(r) {
-		g.reject(w, r)
+		g.reject(w, r, "missing or wrong bearer token; send Authorization: Bearer TOKEN")
 		return
 	}
 	if r.Method == http.MethodPost {
@@ -190,7 +202,11 @@ type failures struct {
 	since time.Time
 }
 
-func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
+// unsigned is the answer to a request for a trigger that has neither a valid signature nor the
+// token. It is the same for every name.
+const unsigned = "missing or wrong signature; send X-Hub-Signature-256: sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
+
+func (g *guard) reject(w http.ResponseWriter, r *http.Request, text string) {
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	now := time.Now()
 	g.mu.Lock()
@@ -211,7 +227,7 @@ func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp-toolset"`)
-	refuse(w, "missing or wrong bearer token; send Authorization: Bearer TOKEN", http.StatusUnauthorized)
+	refuse(w, text, http.StatusUnauthorized)
 }
 
 // httpFailure is the answer to a request that does not reach the library.

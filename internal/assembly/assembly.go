@@ -17,6 +17,7 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -60,6 +61,7 @@ type Config struct {
 	Changing   func(path string)  // called when a tool is about to change a file; may be nil
 	Journal    *journal.Journal   // calls of sessions; may be nil
 	Events     *event.Registry    // events of sessions, which answers deliver; may be nil
+	Triggers   *trigger.Registry  // webhooks of sessions; may be nil
 	Snapshots  *snapshot.Cache    // contents of files, shared with the tools; may be nil
 	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string           // environment of hooks, as NAME=value
@@ -84,7 +86,8 @@ type Assembly struct {
 	Server    *server.Server
 	Registry  *tools.Registry
 	Scheduler *concurrency.Scheduler
-	State     string // canonical path of the state folder
+	State     string            // canonical path of the state folder
+	Triggers  *trigger.Registry // as in Config
 	Mode      policy.Mode
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
@@ -95,7 +98,7 @@ type Assembly struct {
 // New puts a server together. Its only side effect is to open folders, which
 // Close closes. It logs a warning for each rule without effect.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{log: c.Log, closers: slices.Clone(c.Closers)}
+	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers)}
 	if c.Upstream != nil {
 		a.closers = append(a.closers, c.Upstream)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/file/document"
@@ -39,6 +40,7 @@ import (
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
+	triggertool "mcp-toolset/tools/trigger"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
@@ -75,11 +77,17 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
-	p.Used = sessions.Use
+	p.Triggers = trigger.New(p.Events)
+	p.Closers = append(p.Closers, p.Triggers)
+	p.Used = func(v session.View) {
+		sessions.Use(v)
+		p.Triggers.Use(v.Owner())
+	}
 	final := new(output.Calls)
 	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
 		sessions.End(v.Owner())                                        // before its events are dropped: no message follows
+		p.Triggers.Forget(v.Owner())                                   // also before
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) }) // after what the tasks add at their end
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
@@ -108,7 +116,7 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
-		Message: message.Options{Peers: lists.Peers},
+		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers},
 		Monitor: monitor.Options{Bash: run, Events: p.Events, Running: watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,

@@ -94,7 +94,7 @@ func httpCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "http [flags] [DIR ...]",
 		Short: "Serve many clients over streamable HTTP at /mcp",
-		Long: "Serves clients over streamable HTTP at /mcp, with /healthz and, behind the token, /metrics (Prometheus) beside it.\n" +
+		Long: "Serves clients over streamable HTTP at /mcp, with /healthz, webhooks of sessions at /events/NAME and, behind the token, /metrics (Prometheus) beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user. Each start prints how a client connects.\n" +
 			"An address that other machines reach needs a token of at least 32 characters, and TLS or --insecure.",
@@ -173,7 +173,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Token, o.Metrics = token.value, a.figures.Handler()
+	o.Token, o.Metrics, o.Triggers = token.value, a.figures.Handler(), a.Triggers
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := o.certificate()
@@ -190,7 +190,9 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	endpoint := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
+	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	a.Triggers.ServedAt(base)
+	endpoint := base + "/mcp"
 	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))

@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
+	"mcp-toolset/tools/trigger"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
@@ -42,6 +43,7 @@ type Options struct {
 	Plan      plan.Options
 	Work      work.Options
 	Message   message.Options
+	Trigger   trigger.Options
 	Output    output.Options
 	Config    config.Options
 	Resources resources.Source // nil: there are no upstream servers
@@ -64,6 +66,7 @@ func List(o Options) []*tools.Tool {
 		output.New(o.Output),
 		read.New(o.Read),
 		sleep.New(o.Sleep),
+		trigger.New(o.Trigger),
 		write.New(o.Change),
 	}
 	list = append(list, bash.New(o.Bash)...)
