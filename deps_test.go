@@ -48,6 +48,8 @@ var rules = []rule{
 	{"tools/plan", []string{"tools", "session", "policy", "internal/consent/question", "internal/text/fault"}, nil, "the tools EnterPlanMode and ExitPlanMode"},
 	{"tools/output", []string{"tools", "session", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, nil, "the SyntheticOutput tool"},
 	{"tools/monitor", []string{"tools", "tools/bash", "tools/file", "tools/task", "policy", "session", "internal/bounded", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task"}, nil, "the Monitor tool, whose commands run under the rules of Bash"},
+	{"tools/cron", []string{"tools", "internal/record/schedule", "internal/text/plain"}, nil, "the CronCreate, CronDelete and CronList tools"},
+	{"internal/record/schedule", []string{"session", "internal/event", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, []string{"github.com/adhocore/gronx"}, "schedules of sessions, which fire as events; those in the file of the state folder survive a restart"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/event", []string{"session", "internal/text/fault", "internal/text/plain"}, nil, "events of sessions, which answers deliver"},
 	{"tools/work", []string{"tools", "session", "internal/text/fault", "internal/text/plain", "internal/exec/task", "internal/record/peers", "internal/record/worklist"}, nil, "the TaskCreate, TaskGet, TaskUpdate, TaskList and TodoWrite tools"},
