@@ -76,6 +76,10 @@ type CreateInput struct {
 	Timezone  string `json:"timezone,omitempty" jsonschema:"Such as Europe/Berlin; by default that of the machine"`
 }
 
+func (in CreateInput) draft() schedule.Draft {
+	return schedule.Draft{Cron: in.Cron, Zone: in.Timezone, Prompt: in.Prompt, Once: !in.Recurring, Durable: in.Durable}
+}
+
 // CreateOutput holds the new schedule.
 type CreateOutput struct {
 	Schedule Entry `json:"schedule" jsonschema:"The new schedule"`
@@ -96,14 +100,15 @@ func newCreate(o Options) *tools.Tool {
 		Name:       "CronCreate",
 		Title:      "Schedule a prompt",
 		Prompt:     createPrompt,
-		SearchHint: "schedule cron timer remind later recurring daily prompt at a time",
+		SearchHint: "schedule cron timer reminder later recurring daily prompt at time",
 		Description: func(in CreateInput) string {
 			return fmt.Sprintf("Schedule at %s: %s", plain.Line(in.Cron), plain.Line(in.Prompt))
 		},
 		Loading:    tools.LoadDeferred,
 		IsReadOnly: tools.When(func(_ *tools.Env, in CreateInput) bool { return !in.Durable }),
+		Prepare:    func(_ *tools.Env, in CreateInput) (CreateInput, error) { return in, in.draft().Check() },
 		Call: func(ctx context.Context, env *tools.Env, in CreateInput) (tools.Result[CreateOutput], error) {
-			s, err := o.Schedules.Add(ctx, env.Session, schedule.Draft{Cron: in.Cron, Zone: in.Timezone, Prompt: in.Prompt, Once: !in.Recurring, Durable: in.Durable})
+			s, err := o.Schedules.Add(ctx, env.Session, in.draft())
 			if err != nil {
 				return tools.Result[CreateOutput]{}, err
 			}

@@ -54,7 +54,7 @@ func Parse(expression, zone string) (Cron, error) {
 	}
 	words := strings.Fields(expression)
 	if len(words) != len(fields) {
-		return Cron{}, fault.New(fmt.Sprintf("cron is %s, which has %d fields", quoted(expression), len(words)), example)
+		return Cron{}, fault.New(fmt.Sprintf("cron is %s: the number of its fields is %d", quoted(expression), len(words)), example)
 	}
 	for i, word := range words {
 		var err error

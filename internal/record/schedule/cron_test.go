@@ -112,9 +112,9 @@ func TestNext(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for expression, want := range map[string]string{
-		"@daily":              `cron is "@daily", which has 1 fields. ` + example,
-		"* * * * * *":         `cron is "* * * * * *", which has 6 fields. ` + example,
-		"":                    `cron is "", which has 0 fields. ` + example,
+		"@daily":              `cron is "@daily": the number of its fields is 1. ` + example,
+		"* * * * * *":         `cron is "* * * * * *": the number of its fields is 6. ` + example,
+		"":                    `cron is "": the number of its fields is 0. ` + example,
 		"60 * * * *":          `cron has "60" as the minute: "60" is not in 0-59. ` + example,
 		"* 24 * * *":          `cron has "24" as the hour: "24" is not in 0-23. ` + example,
 		"* * 0 * *":           `cron has "0" as the day of month: "0" is not in 1-31. ` + example,

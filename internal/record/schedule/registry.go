@@ -292,7 +292,10 @@ func (s *Schedule) event(text string) event.Event {
 // one is.
 func (r *Registry) fire() time.Duration {
 	now := r.now()
-	wait := r.fireOwned(now)
+	wait, durable := r.fireOwned(now)
+	if !durable {
+		return wait
+	}
 	c, err := r.file.read()
 	due := false
 	if err == nil {
@@ -311,8 +314,8 @@ func (r *Registry) fire() time.Duration {
 }
 
 // fireOwned makes the events of the schedules in memory that are due. It returns the time
-// until the next one is, lookEvery at most.
-func (r *Registry) fireOwned(now time.Time) (wait time.Duration) {
+// until the next one is, lookEvery at most, and whether a session may get durable ones.
+func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wait = lookEvery
@@ -331,7 +334,7 @@ func (r *Registry) fireOwned(now time.Time) (wait time.Duration) {
 	}
 	clear(r.own[len(rest):])
 	r.own = rest
-	return wait
+	return wait, len(r.holders)+len(r.makers) > 0
 }
 
 // at returns the time at which this server fires a durable schedule, and the session that

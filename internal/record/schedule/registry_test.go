@@ -304,6 +304,7 @@ func TestMakers(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	w, a := start(t, t.TempDir()), view("1")
+	_ = w.Close() // nothing fires
 	for i := range maxOwned {
 		w.add(a, "0 0 1 1 *", "x", []string{"once", "once durable"}[i%2])
 	}
@@ -322,11 +323,16 @@ func TestLimits(t *testing.T) {
 	if _, err := w.Delete(t.Context(), a, "9\n9"); err == nil || err.Error() != `there is no schedule "9\n9". Use one of 1, 2, 3, 4, 5; CronList shows all 50.` {
 		t.Error(err)
 	}
-	for i := maxOwned / 2; i < maxDurable; i++ {
-		v := view("1")
-		v.Roots = []string{fmt.Sprint(i)}
-		w.add(v, "0 0 1 1 *", "x", "once durable")
-		w.End(v.Owner())
+	if err := w.file.update(t.Context(), func(c *content) error {
+		for c.Last < maxDurable {
+			c.Last++
+			s := c.Schedules[0]
+			s.ID, s.Root = fmt.Sprintf("d%d", c.Last), "/other"
+			c.Schedules = append(c.Schedules, s)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	v := view("2")
 	v.Roots = nil
@@ -334,8 +340,8 @@ func TestLimits(t *testing.T) {
 		err.Error() != "the state folder has 200 durable schedules, and no more are possible. Set durable to false, or delete one with CronDelete." {
 		t.Error(err)
 	}
-	for i := len(w.own); i < maxMemory; i++ {
-		w.add(view(fmt.Sprint(1000+i)), "0 0 1 1 *", "x", "once")
+	for len(w.own) < maxMemory {
+		w.own = append(w.own, owned{w.own[0].Schedule, view("3").Owner()})
 	}
 	if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Prompt: "x"}); err == nil ||
 		err.Error() != "the sessions of this server have 2000 schedules, and no more are possible. Use Sleep, or try again later." {
@@ -361,7 +367,9 @@ func TestDamaged(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w, a := start(t, t.TempDir()), view("1")
+			w.Use(a)
 			w.add(a, "* * * * *", "look", "")
+			synctest.Wait()
 			if err := os.WriteFile(w.file.path, []byte(data), 0o600); err != nil {
 				t.Fatal(err)
 			}

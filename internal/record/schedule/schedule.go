@@ -6,6 +6,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,6 +76,12 @@ func keyOf(v session.View) key {
 type Draft struct {
 	Cron, Zone, Prompt string
 	Once, Durable      bool
+}
+
+// Check refuses a draft of which no schedule can be made.
+func (d Draft) Check() error {
+	_, err := d.schedule(time.Now())
+	return err
 }
 
 // schedule checks a draft and returns its schedule, without an id.
@@ -159,6 +166,7 @@ func unknown(id string, list []Schedule) error {
 	for i, s := range list {
 		ids[i] = s.ID
 	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	switch n := len(ids); {
 	case n == 0:
 		return fault.New(fact+", as this session has none", "Go on; there is nothing to delete.")
