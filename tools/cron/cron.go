@@ -161,7 +161,7 @@ func newList(o Options) *tools.Tool {
 		Name:              "CronList",
 		Title:             "List schedules",
 		Prompt:            listPrompt,
-		SearchHint:        "list cron schedules timers",
+		SearchHint:        "list scheduled prompts cron schedules timers",
 		Description:       func(ListInput) string { return "List the schedules of the session" },
 		Loading:           tools.LoadDeferred,
 		IsReadOnly:        tools.Always[ListInput](),
