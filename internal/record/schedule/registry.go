@@ -23,7 +23,8 @@ const (
 	// lookEvery is the interval at which the file and the clock are looked at: another server
 	// may have changed the one, and the other may have jumped.
 	lookEvery = time.Minute
-	// grace is how long a server leaves a durable schedule to the one that made it.
+	// grace is how long a server leaves a durable schedule to the one that made it, and a new
+	// session has no part in it: clients start servers for a moment, to see their tools.
 	grace = 10 * time.Second
 	// idle is the time without a call after which a session loses the durable schedules to
 	// another one that makes calls.
@@ -348,10 +349,14 @@ func (r *Registry) at(s *Schedule) (at time.Time, owner session.Owner, ok bool) 
 	case !made:
 		owner = h.owner
 	}
+	at = s.Next
 	if s.Server != r.server {
-		return s.Next.Add(grace), owner, true
+		if h != nil && at.Before(h.since) {
+			at = h.since
+		}
+		at = at.Add(grace)
 	}
-	return s.Next, owner, true
+	return at, owner, true
 }
 
 // anyDue reports whether a durable schedule is due for this server, and the time until the

@@ -124,7 +124,7 @@ func TestEnd(t *testing.T) {
 		}
 		time.Sleep(40 * 24 * time.Hour)
 		w.heard(a, "20 00:00:00 cron 1: look", "30 00:00:00 cron 1: look",
-			"31 00:00:00 cron 1: look\n[This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
+			"31 00:00:00 cron 1: look [This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
 		time.Sleep(40 * 24 * time.Hour)
 		w.heard(a, "01 00:00:00 cron 2: spring")
 		w.ids(a, "")
@@ -140,8 +140,8 @@ func TestJump(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		w.jump.Store(int64(3 * time.Hour))
 		time.Sleep(time.Minute)
-		w.heard(a, "01 00:02:00 cron 1: look\n[instead of 18 firings since 2000-01-01 00:10 +0000, for which the server was not in time]",
-			"01 00:02:00 cron d1: stored\n[instead of 12 firings since 2000-01-01 00:15 +0000, for which the server was not in time]")
+		w.heard(a, "01 00:02:00 cron 1: look [instead of 18 firings since 2000-01-01 00:10 +0000, for which the server was not in time]",
+			"01 00:02:00 cron d1: stored [instead of 12 firings since 2000-01-01 00:15 +0000, for which the server was not in time]")
 		time.Sleep(8 * time.Minute) // the clock shows 03:10
 		w.heard(a, "01 00:10:00 cron 1: look")
 	})
@@ -167,8 +167,10 @@ func TestRestart(t *testing.T) {
 		for _, v := range []session.View{other, stranger, view("3"), view("4")} {
 			second.Use(v)
 		}
-		second.heard(view("3"), "01 04:05:00 cron d1: 3 firings were missed since 2000-01-01 02:00 +0000, as no session was there. The next is at 2000-01-01 05:00 +0000. The prompt:\nhourly",
-			"01 04:05:00 cron d2: 1 firing was missed since 2000-01-01 02:30 +0000, as no session was there. The prompt:\none")
+		second.heard(view("3"))
+		time.Sleep(10 * time.Second)
+		second.heard(view("3"), "01 04:05:10 cron d1: 3 firings were missed since 2000-01-01 02:00 +0000, as no session was there. The next is at 2000-01-01 05:00 +0000. The prompt: hourly",
+			"01 04:05:10 cron d2: 1 firing was missed since 2000-01-01 02:30 +0000, as no session was there. The prompt: one")
 		second.ids(view("4"), "d1 d3")
 		second.ids(other, "")
 		second.ids(stranger, "")
@@ -200,13 +202,15 @@ func TestDown(t *testing.T) {
 		time.Sleep(20 * 24 * time.Hour)
 		second := start(t, state)
 		second.Use(a)
-		second.heard(a, "21 00:00:00 cron d1: 100 or more firings were missed since 2000-01-01 00:01 +0000, as no session was there. The next is at 2000-01-21 00:01 +0000. The prompt:\noften",
-			"21 00:00:00 cron d2: 1 firing was missed since 2000-01-15 00:00 +0000, as no session was there. The prompt:\nrare\n[This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
+		time.Sleep(10 * time.Second)
+		second.heard(a, "21 00:00:10 cron d1: 100 or more firings were missed since 2000-01-01 00:01 +0000, as no session was there. The next is at 2000-01-21 00:01 +0000. The prompt: often",
+			"21 00:00:10 cron d2: 1 firing was missed since 2000-01-15 00:00 +0000, as no session was there. The prompt: rare [This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
 		_ = second.Close()
 		time.Sleep(20 * 24 * time.Hour)
 		third := start(t, state)
 		third.Use(a)
-		third.heard(a, "10 00:00:00 cron d1: 100 or more firings were missed since 2000-01-21 00:01 +0000, as no session was there. The prompt:\noften\n[This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
+		time.Sleep(10 * time.Second)
+		third.heard(a, "10 00:00:20 cron d1: 100 or more firings were missed since 2000-01-21 00:01 +0000, as no session was there. The prompt: often [This schedule has ended, 30 days after it was made. CronCreate makes a new one.]")
 		third.ids(a, "")
 	})
 }
@@ -417,7 +421,7 @@ func TestCannotBeStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		w.heard(a, "01 02:01:00 cron d1: look\n[instead of 2 firings since 2000-01-01 01:00 +0000, for which the server was not in time]")
+		w.heard(a, "01 02:01:00 cron d1: look [instead of 2 firings since 2000-01-01 01:00 +0000, for which the server was not in time]")
 	})
 }
 

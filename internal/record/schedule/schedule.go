@@ -142,16 +142,16 @@ func (s *Schedule) advance(now time.Time, live bool) (text string, last bool) {
 	since := cron.Format(first)
 	switch {
 	case !live && last:
-		text = fmt.Sprintf("%s %s missed since %s, as no session was there. The prompt:\n%s", number, were, since, s.Prompt)
+		text = fmt.Sprintf("%s %s missed since %s, as no session was there. The prompt: %s", number, were, since, s.Prompt)
 	case !live:
-		text = fmt.Sprintf("%s %s missed since %s, as no session was there. The next is at %s. The prompt:\n%s", number, were, since, cron.Format(next), s.Prompt)
+		text = fmt.Sprintf("%s %s missed since %s, as no session was there. The next is at %s. The prompt: %s", number, were, since, cron.Format(next), s.Prompt)
 	case count > 1:
-		text = fmt.Sprintf("%s\n[instead of %s firings since %s, for which the server was not in time]", s.Prompt, number, since)
+		text = fmt.Sprintf("%s [instead of %s firings since %s, for which the server was not in time]", s.Prompt, number, since)
 	default:
 		text = s.Prompt
 	}
 	if last && !s.Once {
-		text += "\n[This schedule has ended, 30 days after it was made. CronCreate makes a new one.]"
+		text += " [This schedule has ended, 30 days after it was made. CronCreate makes a new one.]"
 	}
 	return text, last
 }
