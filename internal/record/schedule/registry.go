@@ -36,7 +36,7 @@ const (
 type Registry struct {
 	events *event.Registry
 	log    *slog.Logger
-	server string // tells this server from others with the state folder
+	server string // distinguishes this server from others with the state folder
 	now    func() time.Time
 
 	open  context.Context // ends with the registry
@@ -275,7 +275,7 @@ func (r *Registry) run(done chan struct{}) {
 		}
 		// The clock is compared again at least every minute, as a timer does not notice that
 		// it jumps.
-		timer.Reset(min(max(r.fire(), time.Millisecond), lookEvery))
+		timer.Reset(max(r.fire(), time.Millisecond))
 	}
 }
 
