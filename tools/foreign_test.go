@@ -260,6 +260,7 @@ func TestUnknownOfHosts(t *testing.T) {
 		{all, "", "Skill", `there is no tool "Skill"; there are no skills here; if the skill is a file, read it`},
 		{all, "", "Monitor", `there is no tool "Monitor"; start the command with Bash and run_in_background; TaskOutput waits for it`},
 		{all, "", "CronCreate", `there is no tool "CronCreate"; nothing here runs at a later time; ask the user`},
+		{append(all[:7:7], readOnly("CronCreate")), "", "ScheduleWakeup", `there is no tool "ScheduleWakeup"; use CronCreate`},
 		{all, "", "Config", `there is no tool "Config"; no tool changes the settings; ask the user`},
 		{all, "", "StructuredOutput", `there is no tool "StructuredOutput"; give the result in your answer`},
 		{all, "", "EnterWorktree", `there is no tool "EnterWorktree"; use Bash with git worktree`},

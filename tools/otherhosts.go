@@ -49,7 +49,9 @@ func init() {
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})
 	add("EnterWorktree ExitWorktree", run("use %s with git worktree")...)
-	add("CronCreate CronDelete CronList ScheduleWakeup RemoteTrigger", substitute{"", "nothing here runs at a later time; ask the user"})
+	noTimes := substitute{"", "nothing here runs at a later time; ask the user"}
+	add("ScheduleWakeup", use("CronCreate"), noTimes)
+	add("CronCreate CronDelete CronList RemoteTrigger", noTimes)
 	add("Config", substitute{"", "no tool changes the settings; ask the user"})
 	add("StructuredOutput SyntheticOutput", substitute{"", "give the result in your answer"})
 }

@@ -21,6 +21,7 @@ import (
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/peers"
+	"mcp-toolset/internal/record/schedule"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
@@ -30,6 +31,7 @@ import (
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/cron"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
@@ -78,16 +80,19 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
 	p.Triggers = trigger.New(p.Events)
-	p.Closers = append(p.Closers, p.Triggers)
+	schedules := schedule.New(p.State, locks, p.Events, p.Log)
+	p.Closers = append(p.Closers, p.Triggers, schedules)
 	p.Used = func(v session.View) {
 		sessions.Use(v)
 		p.Triggers.Use(v.Owner())
+		schedules.Use(v)
 	}
 	final := new(output.Calls)
 	p.options.Output.Calls, p.options.Output.Locks = final, locks
 	p.Gone = func(v session.View) {
 		sessions.End(v.Owner())                                        // before its events are dropped: no message follows
 		p.Triggers.Forget(v.Owner())                                   // also before
+		schedules.End(v.Owner())                                       // and no firing
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) }) // after what the tasks add at their end
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
@@ -105,18 +110,18 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches)
+	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches, schedules)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running, schedules *schedule.Registry) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
-		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers},
+		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: schedules},
 		Monitor: monitor.Options{Bash: run, Events: p.Events, Running: watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,

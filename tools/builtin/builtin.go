@@ -10,6 +10,7 @@ import (
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/config"
+	"mcp-toolset/tools/cron"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
@@ -46,6 +47,7 @@ type Options struct {
 	Trigger   trigger.Options
 	Output    output.Options
 	Config    config.Options
+	Cron      cron.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -73,6 +75,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
 	list = append(list, message.New(o.Message)...)
+	list = append(list, cron.New(o.Cron)...)
 	list = append(list, resources.New(o.Resources)...)
 	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })

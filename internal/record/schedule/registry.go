@@ -1,0 +1,421 @@
+package schedule
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
+)
+
+const (
+	// lookEvery is the interval at which the file and the clock are looked at: another server
+	// may have changed the one, and the other may have jumped.
+	lookEvery = time.Minute
+	// grace is how long a server leaves a durable schedule to the one that made it, and a new
+	// session has no part in it: clients start servers for a moment, to see their tools.
+	grace = 10 * time.Second
+	// idle is the time without a call after which a session loses the durable schedules to
+	// another one that makes calls.
+	idle = 4 * time.Hour
+)
+
+// Registry holds the schedules of a server and fires them. It is safe for concurrent use.
+// Close ends it.
+type Registry struct {
+	events *event.Registry
+	log    *slog.Logger
+	server string // distinguishes this server from others with the state folder
+	now    func() time.Time
+
+	open  context.Context // ends with the registry
+	close context.CancelCauseFunc
+	wake  chan struct{} // full if the goroutine must look again
+
+	mu      sync.Mutex
+	done    chan struct{} // closed when the goroutine has ended; nil: it has not started
+	file    file
+	own     []owned // in memory
+	last    int     // number of the last id in memory
+	holders map[key]*holder
+	makers  map[string]session.Owner // of durable schedules that sessions of this server made
+
+	failed string // last failure that was logged; only for the goroutine
+}
+
+// owned is a schedule in memory.
+type owned struct {
+	Schedule
+	owner session.Owner
+}
+
+// holder is the session that gets the events of durable schedules.
+type holder struct {
+	owner session.Owner
+	since time.Time // from then on there was a session
+	used  time.Time
+}
+
+// New returns the registry of a server with a state folder, whose locks are locks.
+func New(stateDir string, locks *filelock.Locks, events *event.Registry, log *slog.Logger) *Registry {
+	open, end := context.WithCancelCause(context.Background())
+	return &Registry{
+		events: events, log: log, server: rand.Text()[:8], now: time.Now,
+		open: open, close: end, wake: make(chan struct{}, 1),
+		file:    file{filepath.Join(stateDir, "schedules.json"), locks},
+		holders: map[key]*holder{}, makers: map[string]session.Owner{},
+	}
+}
+
+// Use records that a session makes a call. The first session of a principal and a first root
+// gets the events of their durable schedules that no session of this server made.
+func (r *Registry) Use(v session.View) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.use(v)
+	r.start()
+}
+
+func (r *Registry) use(v session.View) {
+	k, now := keyOf(v), r.now()
+	switch h := r.holders[k]; {
+	case h == nil:
+		r.holders[k] = &holder{v.Owner(), now, now}
+		r.look()
+	case h.owner == v.Owner():
+		h.used = now
+	case now.Sub(h.used) > idle:
+		h.owner, h.used = v.Owner(), now
+	}
+}
+
+// End drops the schedules in memory of a session that has ended.
+func (r *Registry) End(o session.Owner) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own = slices.DeleteFunc(r.own, func(s owned) bool { return s.owner == o })
+	for k, h := range r.holders {
+		if h.owner == o {
+			delete(r.holders, k)
+		}
+	}
+	for id, maker := range r.makers {
+		if maker == o {
+			delete(r.makers, id)
+		}
+	}
+}
+
+// List returns the schedules that a session can see, in the order of their next firings.
+func (r *Registry) List(v session.View) ([]Schedule, error) {
+	c, err := r.file.read()
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.list(c, v), nil
+}
+
+func (r *Registry) list(c content, v session.View) []Schedule {
+	var list []Schedule
+	for _, s := range r.own {
+		if s.owner == v.Owner() {
+			list = append(list, s.Schedule)
+		}
+	}
+	for _, s := range c.Schedules {
+		if s.key() == keyOf(v) {
+			list = append(list, s)
+		}
+	}
+	return sorted(list)
+}
+
+// Add makes a schedule.
+func (r *Registry) Add(ctx context.Context, v session.View, d Draft) (s Schedule, err error) {
+	if s, err = d.schedule(r.now()); err != nil {
+		return s, err
+	}
+	if d.Durable {
+		err = r.file.update(ctx, func(c *content) error { return r.addDurable(c, v, &s) })
+		r.look()
+	} else {
+		var c content
+		if c, err = r.file.read(); err == nil {
+			err = r.addOwned(c, v, &s)
+		}
+	}
+	return s, err
+}
+
+func (r *Registry) addOwned(c content, v session.View, s *Schedule) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.room(c, v); err != nil {
+		return err
+	}
+	if len(r.own) >= maxMemory {
+		return fault.New(fmt.Sprintf("the sessions of this server have %d schedules, and no more are possible", maxMemory), "Use Sleep, or try again later.")
+	}
+	r.last++
+	s.ID = strconv.Itoa(r.last)
+	r.own = append(r.own, owned{*s, v.Owner()})
+	r.start()
+	r.look()
+	return nil
+}
+
+func (r *Registry) addDurable(c *content, v session.View, s *Schedule) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.room(*c, v); err != nil {
+		return err
+	}
+	if len(c.Schedules) >= maxDurable {
+		return fault.New(fmt.Sprintf("the state folder has %d durable schedules, and no more are possible", maxDurable), "Set durable to false, or delete one with CronDelete.")
+	}
+	c.Last++
+	k := keyOf(v)
+	s.ID, s.Principal, s.Root, s.Server = "d"+strconv.Itoa(c.Last), k.principal, k.root, r.server
+	c.Schedules = append(c.Schedules, *s)
+	r.use(v)
+	r.makers[s.ID] = v.Owner()
+	r.start()
+	return nil
+}
+
+// room refuses one more schedule of a session that has as many as it can.
+func (r *Registry) room(c content, v session.View) error {
+	if list := r.list(c, v); len(list) >= maxOwned {
+		return fault.New(fmt.Sprintf("this session has %d schedules, and no more are possible", len(list)), "Delete one with CronDelete; CronList shows them.")
+	}
+	return nil
+}
+
+// Delete removes a schedule that a session can see, and returns it.
+func (r *Registry) Delete(ctx context.Context, v session.View, id string) (s Schedule, err error) {
+	list, err := r.List(v)
+	if err != nil {
+		return s, err
+	}
+	i := slices.IndexFunc(list, func(s Schedule) bool { return s.ID == id })
+	if i < 0 {
+		return s, unknown(plain.Key(id), list)
+	}
+	if s = list[i]; s.Durable() {
+		return s, r.file.update(ctx, func(c *content) error {
+			n := len(c.Schedules)
+			if c.Schedules = without(c.Schedules, id); len(c.Schedules) == n {
+				return fault.New("the schedule "+id+" has ended meanwhile", "Go on; there is nothing to delete.")
+			}
+			return nil
+		})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own = slices.DeleteFunc(r.own, func(s owned) bool { return s.ID == id })
+	return s, nil
+}
+
+func without(list []Schedule, id string) []Schedule {
+	return slices.DeleteFunc(list, func(s Schedule) bool { return s.ID == id })
+}
+
+// Close ends the firing of schedules. Those in memory are gone.
+func (r *Registry) Close() error {
+	r.close(errors.New("the server ends"))
+	r.mu.Lock()
+	done := r.done
+	r.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+	return nil
+}
+
+// start starts the goroutine that fires schedules, once. The caller holds r.mu.
+func (r *Registry) start() {
+	if r.done == nil && r.open.Err() == nil {
+		r.done = make(chan struct{})
+		go r.run(r.done)
+	}
+}
+
+// look makes the goroutine look again. It does not block.
+func (r *Registry) look() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run fires schedules until the registry is closed.
+func (r *Registry) run(done chan struct{}) {
+	defer close(done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.open.Done():
+			return
+		case <-r.wake:
+		case <-timer.C:
+		}
+		// The clock is compared again at least every minute, as a timer does not notice that
+		// it jumps.
+		timer.Reset(max(r.fire(), time.Millisecond))
+	}
+}
+
+// fired is an event to add.
+type fired struct {
+	owner session.Owner
+	event event.Event
+}
+
+func (s *Schedule) event(text string) event.Event {
+	return event.Event{Source: "cron " + s.ID, Text: text}
+}
+
+// fire makes the events of all schedules that are due. It returns the time until the next
+// one is.
+func (r *Registry) fire() time.Duration {
+	now := r.now()
+	wait, durable := r.fireOwned(now)
+	if !durable {
+		return wait
+	}
+	c, err := r.file.read()
+	due := false
+	if err == nil {
+		if due, wait = r.anyDue(c, now, wait); due {
+			err = r.fireDurable(now)
+		}
+	}
+	switch {
+	case err == nil:
+		r.failed = ""
+	case r.open.Err() == nil && r.failed != err.Error():
+		r.failed = err.Error()
+		r.log.Warn("durable schedules do not fire", "error", r.failed)
+	}
+	return wait
+}
+
+// fireOwned makes the events of the schedules in memory that are due. It returns the time
+// until the next one is, lookEvery at most, and whether a session may get durable ones.
+func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wait = lookEvery
+	rest := r.own[:0]
+	for _, s := range r.own {
+		last := false
+		if s.due(now) {
+			var text string
+			text, last = s.advance(now, true)
+			r.events.Add(s.owner, s.event(text))
+		}
+		if !last {
+			rest = append(rest, s)
+			wait = min(wait, s.Next.Sub(now))
+		}
+	}
+	clear(r.own[len(rest):])
+	r.own = rest
+	return wait, len(r.holders)+len(r.makers) > 0
+}
+
+// at returns the time at which this server fires a durable schedule, and the session that
+// gets the event. ok is false if no session of this server does.
+func (r *Registry) at(s *Schedule) (at time.Time, owner session.Owner, ok bool) {
+	h := r.holders[s.key()]
+	owner, made := r.makers[s.ID]
+	switch {
+	case !made && h == nil:
+		return at, owner, false
+	case !made:
+		owner = h.owner
+	}
+	at = s.Next
+	if s.Server != r.server {
+		if h != nil && at.Before(h.since) {
+			at = h.since
+		}
+		at = at.Add(grace)
+	}
+	return at, owner, true
+}
+
+// anyDue reports whether a durable schedule is due for this server, and the time until the
+// next one is, if that is less than wait.
+func (r *Registry) anyDue(c content, now time.Time, wait time.Duration) (bool, time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	due := false
+	for i := range c.Schedules {
+		at, _, ok := r.at(&c.Schedules[i])
+		switch {
+		case !ok:
+		case now.Before(at):
+			wait = min(wait, at.Sub(now))
+		default:
+			due = true
+		}
+	}
+	return due, wait
+}
+
+// fireDurable advances the durable schedules that are due, and stores that before it makes
+// their events: if the server is killed between, a firing is lost, and none happens twice.
+func (r *Registry) fireDurable(now time.Time) error {
+	var all []fired
+	err := r.file.update(r.open, func(c *content) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for id := range r.makers {
+			if !slices.ContainsFunc(c.Schedules, func(s Schedule) bool { return s.ID == id }) {
+				delete(r.makers, id)
+			}
+		}
+		var rest []Schedule
+		for _, s := range c.Schedules {
+			at, owner, ok := r.at(&s)
+			if !ok || now.Before(at) {
+				rest = append(rest, s)
+				continue
+			}
+			live := true
+			if h := r.holders[s.key()]; h != nil {
+				live = !s.Next.Before(h.since)
+			}
+			text, last := s.advance(now, live)
+			all = append(all, fired{owner, s.event(text)})
+			if s.Server = r.server; !last {
+				rest = append(rest, s)
+			}
+		}
+		c.Schedules = rest
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		r.events.Add(f.owner, f.event)
+	}
+	r.look() // for the next times
+	return nil
+}
