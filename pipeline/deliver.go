@@ -20,7 +20,7 @@ const (
 // their own. A longer text is stored. The rest of the answer is as without events. A call
 // that was cancelled gets no answer, so it takes no events.
 func (c *call) deliver(ctx context.Context, resp *tools.Response) {
-	if c.depth > 0 || resp == nil || ctx.Err() != nil {
+	if c.depth > 0 || c.Unattended || resp == nil || ctx.Err() != nil {
 		return
 	}
 	v := c.Session.View()

@@ -103,7 +103,7 @@ func eachTime(d policy.Decision) string {
 
 // numbered reports whether the user can approve calls outside of the client, by
 // number.
-func (c *call) numbered() bool { return c.p.Approvals != nil && c.p.Pending }
+func (c *call) numbered() bool { return c.p.Approvals != nil && c.p.Pending && !c.Unattended }
 
 // pend refuses the call with the number by which the user can approve it
 // outside of the client. If that is not offered, it returns d unchanged.

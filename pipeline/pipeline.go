@@ -170,6 +170,9 @@ type Request struct {
 	Progress  func(tools.Progress) // nil: progress is not reported
 	ID        string               // the client's id of the call; "": one is generated
 	Ask       Asker                // asks the client's user; nil: not possible
+	// Unattended reports that no client waits for the answer: it takes no events, and a call
+	// that the user would have to approve is refused without a number.
+	Unattended bool
 	// Elicit shows a form of an upstream server to the client's user. It fails
 	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)

@@ -96,6 +96,9 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		return r, f.Close()
 	case "elicit":
 		return elicit(ctx, env, in)
+	case "later":
+		kept = env.Later
+		return r, nil
 	case "question":
 		reply, err := env.AskUser(ctx, colours)
 		if err == nil {

@@ -52,6 +52,10 @@ type Env struct {
 	// with an error that the caller must return unchanged.
 	AskUser func(context.Context, []question.Question) (question.Reply, error)
 
+	// Later runs another tool after this call has ended, as a call of its own of the session.
+	// Nobody can be asked about it, and its answer takes no events.
+	Later func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+
 	// For upstream tools.
 
 	// Elicit shows a form of the upstream server to the client's user and waits for the

@@ -1,12 +1,14 @@
 // Package cron provides the tools for schedules: CronCreate, CronDelete and CronList.
 //
-// A firing is an event and runs nothing, so that calls about schedules in memory count as
-// read-only. Durable ones outlive the session: plan mode refuses to make and delete them.
+// A firing is an event with a prompt, or runs a command, about which the policy decides then.
+// Calls about prompts in memory count as read-only. Durable ones outlive the session: plan mode
+// refuses to make and delete them.
 package cron
 
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -31,7 +33,8 @@ type Entry struct {
 	ID        string `json:"id" jsonschema:"Id for CronDelete"`
 	Cron      string `json:"cron" jsonschema:"Cron expression"`
 	Timezone  string `json:"timezone,omitempty" jsonschema:"Time zone; that of the machine if absent"`
-	Prompt    string `json:"prompt" jsonschema:"Text of the event"`
+	Prompt    string `json:"prompt,omitempty" jsonschema:"Text of the event"`
+	Command   string `json:"command,omitempty" jsonschema:"What runs as a background task"`
 	Recurring bool   `json:"recurring" jsonschema:"Whether it fires again and again"`
 	Durable   bool   `json:"durable" jsonschema:"Whether it survives a restart"`
 	Next      string `json:"next" jsonschema:"Time of the next firing"`
@@ -39,7 +42,7 @@ type Entry struct {
 }
 
 func entry(s schedule.Schedule) Entry {
-	e := Entry{ID: s.ID, Cron: s.Cron, Timezone: s.Zone, Prompt: s.Prompt, Recurring: !s.Once, Durable: s.Durable()}
+	e := Entry{ID: s.ID, Cron: s.Cron, Timezone: s.Zone, Prompt: s.Prompt, Command: s.Command, Recurring: !s.Once, Durable: s.Durable()}
 	format := func(t time.Time) string { return t.Format("2006-01-02 15:04 -0700") }
 	if c, err := schedule.Parse(s.Cron, s.Zone); err == nil { // another server may know zones that this one does not
 		format = c.Format
@@ -64,20 +67,25 @@ func (e Entry) text() string {
 	if e.Durable {
 		kind += ", durable"
 	}
-	return fmt.Sprintf("%s [%s in %s, %s, next at %s] %s", e.ID, plain.Line(e.Cron), zone, kind, e.Next, plain.Line(e.Prompt))
+	what := plain.Line(e.Prompt)
+	if e.Command != "" {
+		what = "runs " + plain.Line(e.Command)
+	}
+	return fmt.Sprintf("%s [%s in %s, %s, next at %s] %s", e.ID, plain.Line(e.Cron), zone, kind, e.Next, what)
 }
 
 // CreateInput holds the arguments of CronCreate.
 type CreateInput struct {
 	Cron      string `json:"cron" minLength:"1" jsonschema:"Minute, hour, day of month, month and day of week, such as 30 9 * * 1-5"`
-	Prompt    string `json:"prompt" minLength:"1" jsonschema:"Text of the event, as an instruction to yourself"`
+	Prompt    string `json:"prompt,omitempty" jsonschema:"Text of the event, as an instruction to yourself; or give command"`
+	Command   string `json:"command,omitempty" jsonschema:"Command of Bash to run in the background instead"`
 	Recurring bool   `json:"recurring" default:"true" jsonschema:"False: fires once, at the first time"`
 	Durable   bool   `json:"durable,omitempty" jsonschema:"Survives a restart of the server"`
 	Timezone  string `json:"timezone,omitempty" jsonschema:"Such as Europe/Berlin; by default that of the machine"`
 }
 
 func (in CreateInput) draft() schedule.Draft {
-	return schedule.Draft{Cron: in.Cron, Zone: in.Timezone, Prompt: in.Prompt, Once: !in.Recurring, Durable: in.Durable}
+	return schedule.Draft{Cron: in.Cron, Zone: in.Timezone, Prompt: in.Prompt, Command: in.Command, Once: !in.Recurring, Durable: in.Durable}
 }
 
 // CreateOutput holds the new schedule.
@@ -102,13 +110,13 @@ func newCreate(o Options) *tools.Tool {
 		Prompt:     createPrompt,
 		SearchHint: "schedule cron timer reminder later recurring daily prompt at time",
 		Description: func(in CreateInput) string {
-			return fmt.Sprintf("Schedule at %s: %s", plain.Line(in.Cron), plain.Line(in.Prompt))
+			return fmt.Sprintf("Schedule at %s: %s", plain.Line(in.Cron), plain.Line(in.Prompt+in.Command))
 		},
 		Loading:    tools.LoadDeferred,
-		IsReadOnly: tools.When(func(_ *tools.Env, in CreateInput) bool { return !in.Durable }),
+		IsReadOnly: tools.When(func(_ *tools.Env, in CreateInput) bool { return !in.Durable && in.Command == "" }),
 		Prepare:    func(_ *tools.Env, in CreateInput) (CreateInput, error) { return in, in.draft().Check() },
 		Call: func(ctx context.Context, env *tools.Env, in CreateInput) (tools.Result[CreateOutput], error) {
-			s, err := o.Schedules.Add(ctx, env.Session, in.draft())
+			s, err := o.Schedules.Add(ctx, env.Session, in.draft(), runner(env, in.Command))
 			if err != nil {
 				return tools.Result[CreateOutput]{}, err
 			}
@@ -116,6 +124,29 @@ func newCreate(o Options) *tools.Tool {
 		},
 		Render: func(o CreateOutput) []tools.Content { return text("Scheduled: " + o.Schedule.text()) },
 	})
+}
+
+// runner returns a function that starts a command as a background task and returns the answer of
+// Bash, which may be a refusal.
+func runner(env *tools.Env, command string) func(context.Context) string {
+	later := env.Later
+	return func(ctx context.Context) string {
+		args, err := json.Marshal(map[string]any{"command": command, "run_in_background": true})
+		if err != nil {
+			return err.Error() // cannot happen
+		}
+		resp, err := later(ctx, "Bash", args)
+		if err != nil {
+			return "The command was not run: " + err.Error()
+		}
+		var parts []string
+		for _, c := range resp.Content {
+			if t, ok := c.(tools.Text); ok {
+				parts = append(parts, t.Text)
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
 }
 
 // DeleteInput holds the arguments of CronDelete.

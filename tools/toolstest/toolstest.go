@@ -154,6 +154,9 @@ func (w *Workspace) Env() *tools.Env {
 		Waiting:  func() {},
 		Depart:   func() {},
 		AskUser:  w.AskUser,
+		Later: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
+			return nil, fmt.Errorf("no later calls in a tool's own test")
+		},
 		Commands: tools.CommandAccess{
 			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
 			Outside:         func() func() { return func() {} },

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/event"
@@ -51,13 +53,19 @@ type Registry struct {
 	holders map[key]*holder
 	makers  map[string]session.Owner // of durable schedules that sessions of this server made
 
+	starts sync.WaitGroup // commands that are being started
+
 	failed string // last failure that was logged; only for the goroutine
 }
 
 // owned is a schedule in memory.
 type owned struct {
 	Schedule
-	owner session.Owner
+	owner   session.Owner
+	run     func(context.Context) string // runs Command
+	ctx     context.Context              // ends with the schedule
+	end     context.CancelFunc
+	running *atomic.Bool // whether the command of an earlier firing is still being started
 }
 
 // holder is the session that gets the events of durable schedules.
@@ -104,7 +112,7 @@ func (r *Registry) use(v session.View) {
 func (r *Registry) End(o session.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own = slices.DeleteFunc(r.own, func(s owned) bool { return s.owner == o })
+	r.drop(func(s owned) bool { return s.owner == o })
 	for k, h := range r.holders {
 		if h.owner == o {
 			delete(r.holders, k)
@@ -143,8 +151,9 @@ func (r *Registry) list(c content, v session.View) []Schedule {
 	return sorted(list)
 }
 
-// Add makes a schedule.
-func (r *Registry) Add(ctx context.Context, v session.View, d Draft) (s Schedule, err error) {
+// Add makes a schedule. run runs Draft.Command and returns the text of the event; nil: there is
+// none.
+func (r *Registry) Add(ctx context.Context, v session.View, d Draft, run func(context.Context) string) (s Schedule, err error) {
 	if s, err = d.schedule(r.now()); err != nil {
 		return s, err
 	}
@@ -154,13 +163,13 @@ func (r *Registry) Add(ctx context.Context, v session.View, d Draft) (s Schedule
 	} else {
 		var c content
 		if c, err = r.file.read(); err == nil {
-			err = r.addOwned(c, v, &s)
+			err = r.addOwned(c, v, &s, run)
 		}
 	}
 	return s, err
 }
 
-func (r *Registry) addOwned(c content, v session.View, s *Schedule) error {
+func (r *Registry) addOwned(c content, v session.View, s *Schedule, run func(context.Context) string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.room(c, v); err != nil {
@@ -171,7 +180,9 @@ func (r *Registry) addOwned(c content, v session.View, s *Schedule) error {
 	}
 	r.last++
 	s.ID = strconv.Itoa(r.last)
-	r.own = append(r.own, owned{*s, v.Owner()})
+	o := owned{Schedule: *s, owner: v.Owner(), run: run, running: new(atomic.Bool)}
+	o.ctx, o.end = context.WithCancel(r.open)
+	r.own = append(r.own, o)
 	r.start()
 	r.look()
 	return nil
@@ -225,8 +236,19 @@ func (r *Registry) Delete(ctx context.Context, v session.View, id string) (s Sch
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own = slices.DeleteFunc(r.own, func(s owned) bool { return s.ID == id })
+	r.drop(func(s owned) bool { return s.ID == id })
 	return s, nil
+}
+
+// drop removes schedules in memory. The caller holds r.mu.
+func (r *Registry) drop(which func(owned) bool) {
+	r.own = slices.DeleteFunc(r.own, func(s owned) bool {
+		if !which(s) {
+			return false
+		}
+		s.end()
+		return true
+	})
 }
 
 func without(list []Schedule, id string) []Schedule {
@@ -242,6 +264,7 @@ func (r *Registry) Close() error {
 	if done != nil {
 		<-done
 	}
+	r.starts.Wait()
 	return nil
 }
 
@@ -326,9 +349,19 @@ func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
 		if s.due(now) {
 			var text string
 			text, last = s.advance(now, true)
-			r.events.Add(s.owner, s.event(text))
+			switch {
+			case s.Command == "":
+				r.events.Add(s.owner, s.event(text))
+			case s.running.CompareAndSwap(false, true):
+				r.starts.Go(func() { r.command(s, text, last) })
+			default:
+				r.events.Add(s.owner, s.event("This firing was left out: the command of the one before it still waits to start."))
+			}
 		}
-		if !last {
+		switch {
+		case last && s.Command == "":
+			s.end() // else the last command ends it
+		case !last:
 			rest = append(rest, s)
 			wait = min(wait, s.Next.Sub(now))
 		}
@@ -336,6 +369,19 @@ func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
 	clear(r.own[len(rest):])
 	r.own = rest
 	return wait, len(r.holders)+len(r.makers) > 0
+}
+
+// command runs the command of a schedule, and makes an event of the start or the refusal. note is
+// what advance returned for the empty prompt.
+func (r *Registry) command(s owned, note string, last bool) {
+	defer s.running.Store(false)
+	if last {
+		defer s.end()
+	}
+	text := strings.TrimSpace(s.run(s.ctx) + " " + note)
+	if s.ctx.Err() == nil {
+		r.events.Add(s.owner, s.event(text))
+	}
 }
 
 // at returns the time at which this server fires a durable schedule, and the session that

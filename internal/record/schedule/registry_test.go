@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,7 +43,7 @@ func view(id string) session.View {
 // add makes a schedule in UTC from words such as "once durable".
 func (w *world) add(v session.View, cron, prompt, how string) Schedule {
 	w.t.Helper()
-	s, err := w.Add(w.t.Context(), v, Draft{Cron: cron, Zone: "UTC", Prompt: prompt, Once: strings.Contains(how, "once"), Durable: strings.Contains(how, "durable")})
+	s, err := w.Add(w.t.Context(), v, Draft{Cron: cron, Zone: "UTC", Prompt: prompt, Once: strings.Contains(how, "once"), Durable: strings.Contains(how, "durable")}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -113,12 +114,70 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+// TestCommand checks that a command runs at each firing, that its text is the event, and that the
+// end of the session or the schedule ends it.
+func TestCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, a, b := start(t, t.TempDir()), view("1"), view("2")
+		runs, ended := 0, 0
+		run := func(takes time.Duration) func(context.Context) string {
+			return func(ctx context.Context) string {
+				runs++
+				select {
+				case <-time.After(takes):
+					return "started"
+				case <-ctx.Done():
+					ended++
+					return "ended"
+				}
+			}
+		}
+		add := func(v session.View, once bool, takes time.Duration) {
+			t.Helper()
+			if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Zone: "UTC", Command: "make", Once: once}, run(takes)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(a, true, time.Second)
+		add(b, false, 90*time.Second)
+		time.Sleep(3*time.Minute + 20*time.Second)
+		w.heard(a, "01 00:01:01 cron 1: started")
+		w.heard(b, "01 00:02:00 cron 2: This firing was left out: the command of the one before it still waits to start.",
+			"01 00:02:30 cron 2: started")
+		w.End(b.Owner())
+		synctest.Wait()
+		w.heard(b)
+		add(a, false, time.Hour)
+		time.Sleep(time.Minute)
+		if _, err := w.Delete(t.Context(), a, "3"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		w.heard(a)
+		add(a, false, time.Hour)
+		time.Sleep(time.Minute)
+		if err := w.Close(); err != nil || runs != 5 || ended != 3 {
+			t.Errorf("%v; %d runs, %d of them ended", err, runs, ended)
+		}
+	})
+	for want, d := range map[string]Draft{
+		"prompt and command are both given. Give one of them.":                                                     {Cron: "* * * * *", Prompt: "x", Command: "make"},
+		"prompt and command are empty. Give the text of the event, or a command.":                                  {Cron: "* * * * *", Command: " "},
+		"a durable schedule cannot run a command. Give a prompt that asks you to run it, or set durable to false.": {Cron: "* * * * *", Command: "make", Durable: true},
+		"command has 1601 characters, and the most is 1600. Write the rest to a file, and name the file.":          {Cron: "* * * * *", Command: strings.Repeat("x", 1601)},
+	} {
+		if err := d.Check(); err == nil || err.Error() != want {
+			t.Errorf("%.30q: %v", d.Command, err)
+		}
+	}
+}
+
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := start(t, t.TempDir()), view("1")
 		w.add(a, "0 0 1,20,30,31 * *", "look", "")
 		w.add(a, "0 0 1 3 *", "spring", "once")
-		_, err := w.Add(t.Context(), a, Draft{Cron: "0 0 1 3 *", Zone: "Europe/Berlin", Prompt: "x"})
+		_, err := w.Add(t.Context(), a, Draft{Cron: "0 0 1 3 *", Zone: "Europe/Berlin", Prompt: "x"}, nil)
 		if err == nil || err.Error() != "the first firing would be at 2000-03-01 00:00 +0100, and a recurring schedule ends after 30 days. Set recurring to false, or choose an earlier time." {
 			t.Error(err)
 		}
@@ -320,7 +379,7 @@ func TestLimits(t *testing.T) {
 		{Prompt: "x", Zone: strings.Repeat("a", 201)}: "cron or timezone has more than 200 characters. " + example,
 	} {
 		d.Cron, d.Once = "0 0 1 1 *", true
-		if _, err := w.Add(t.Context(), a, d); err == nil || err.Error() != want {
+		if _, err := w.Add(t.Context(), a, d, nil); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -340,14 +399,14 @@ func TestLimits(t *testing.T) {
 	}
 	v := view("2")
 	v.Roots = nil
-	if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}); err == nil ||
+	if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}, nil); err == nil ||
 		err.Error() != "the state folder has 200 durable schedules, and no more are possible. Set durable to false, or delete one with CronDelete." {
 		t.Error(err)
 	}
 	for len(w.own) < maxMemory {
-		w.own = append(w.own, owned{w.own[0].Schedule, view("3").Owner()})
+		w.own = append(w.own, owned{Schedule: w.own[0].Schedule, owner: view("3").Owner(), end: func() {}})
 	}
-	if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Prompt: "x"}); err == nil ||
+	if _, err := w.Add(t.Context(), v, Draft{Cron: "* * * * *", Prompt: "x"}, nil); err == nil ||
 		err.Error() != "the sessions of this server have 2000 schedules, and no more are possible. Use Sleep, or try again later." {
 		t.Error(err)
 	}
@@ -379,7 +438,7 @@ func TestDamaged(t *testing.T) {
 			}
 			want := "the durable schedules were not used: reading " + w.file.path + ": " + want + ". Ask the user to repair or remove that file, or to update this server."
 			_, listErr := w.List(a)
-			_, addErr := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true})
+			_, addErr := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}, nil)
 			_, deleteErr := w.Delete(t.Context(), a, "d1")
 			for _, err := range []error{listErr, addErr, deleteErr} {
 				if err == nil || err.Error() != want {
@@ -410,7 +469,7 @@ func TestCannotBeStored(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true})
+		_, err := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "storing the durable schedules failed: ") ||
 			!strings.HasSuffix(err.Error(), ". See with CronList whether the change was made, and ask the user to look at "+w.file.path+".") {
 			t.Error(err)

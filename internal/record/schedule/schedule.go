@@ -39,6 +39,7 @@ type Schedule struct {
 	Cron    string    `json:"cron"`
 	Zone    string    `json:"zone,omitempty"` // "": that of the machine
 	Prompt  string    `json:"prompt"`
+	Command string    `json:"command,omitempty"` // what runs instead of a prompt; only in memory
 	Once    bool      `json:"once,omitempty"`
 	Created time.Time `json:"created"`
 	Next    time.Time `json:"next"`
@@ -76,6 +77,8 @@ func keyOf(v session.View) key {
 type Draft struct {
 	Cron, Zone, Prompt string
 	Once, Durable      bool
+
+	Command string // takes the place of Prompt
 }
 
 // Check refuses a draft of which no schedule can be made.
@@ -86,11 +89,20 @@ func (d Draft) Check() error {
 
 // schedule checks a draft and returns its schedule, without an id.
 func (d Draft) schedule(now time.Time) (Schedule, error) {
-	if n := utf8.RuneCountInString(d.Prompt); n > maxPrompt {
-		return Schedule{}, fault.New(fmt.Sprintf("prompt has %d characters, and the most is %d", n, maxPrompt), "Write the rest to a file, and name the file.")
+	name, text := "prompt", d.Prompt
+	switch {
+	case d.Command != "" && d.Prompt != "":
+		return Schedule{}, fault.New("prompt and command are both given", "Give one of them.")
+	case d.Command != "" && d.Durable:
+		return Schedule{}, fault.New("a durable schedule cannot run a command", "Give a prompt that asks you to run it, or set durable to false.")
+	case d.Command != "":
+		name, text = "command", d.Command
 	}
-	if strings.TrimSpace(d.Prompt) == "" {
-		return Schedule{}, fault.New("prompt is empty", "Give the text of the event.")
+	if n := utf8.RuneCountInString(text); n > maxPrompt {
+		return Schedule{}, fault.New(fmt.Sprintf("%s has %d characters, and the most is %d", name, n, maxPrompt), "Write the rest to a file, and name the file.")
+	}
+	if strings.TrimSpace(text) == "" {
+		return Schedule{}, fault.New("prompt and command are empty", "Give the text of the event, or a command.")
 	}
 	if len(d.Cron) > maxWord || len(d.Zone) > maxWord {
 		return Schedule{}, fault.New(fmt.Sprintf("cron or timezone has more than %d characters", maxWord), example)
@@ -99,7 +111,7 @@ func (d Draft) schedule(now time.Time) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, err
 	}
-	s := Schedule{Cron: d.Cron, Zone: d.Zone, Prompt: d.Prompt, Once: d.Once, Created: now.Round(0).UTC().Truncate(time.Second)}
+	s := Schedule{Cron: d.Cron, Zone: d.Zone, Prompt: d.Prompt, Command: d.Command, Once: d.Once, Created: now.Round(0).UTC().Truncate(time.Second)}
 	if s.Next, err = cron.Next(now); err != nil {
 		return Schedule{}, err
 	}

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/event"
+	"mcp-toolset/tools"
+)
+
+// TestLater checks that a call that runs after its caller is decided on its own, asks nobody, and
+// takes no events.
+func TestLater(t *testing.T) {
+	b := newBench(t, asks)
+	b.approvals(t)
+	b.Events = event.New()
+	owner := b.session.View().Owner()
+	if got := b.run(t, t.Context(), "Do", `{"do":"later"}`); got != "" {
+		t.Fatalf("got %q", got)
+	}
+	later := kept
+	b.Events.Add(owner, event.Event{Source: "x", Text: "y"})
+	for args, want := range map[string]string{
+		`{"do":"x","arg":"done"}`:                 "done",
+		`{"do":"x","path":"ask.txt"}`:             "refused by policy: the ask rule Do(ask.txt) covers this call, and the user cannot be asked here",
+		`{"do":"x","arg":"done","path":"no.txt"}`: "refused by policy: the deny rule Do(no.txt)",
+	} {
+		resp, err := later(t.Context(), "Do", json.RawMessage(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(joinText(resp.Content), b.root, "$ROOT"); !strings.Contains(got, want) || strings.Contains(got, "approve") {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+	if events, _ := b.Events.Take(owner); len(events) != 1 {
+		t.Errorf("the events are %v", events)
+	}
+}
+
+// kept is Env.Later of the last call with "later".
+var kept func(context.Context, string, json.RawMessage) (*tools.Response, error)
