@@ -72,12 +72,19 @@ func TestOutput(t *testing.T) {
 	call(o, `{"title":"b"}`, written+" It replaces 2 earlier results.", "{\"title\":\"b\"}\n")
 	o.Calls.Forget(w.Session.View().Owner())
 	call(Options{Schema: o.Schema, Calls: o.Calls}, `{"title":"c"}`, "The final result fits the schema and is stored.", "")
+	free, err := tools.NewObjectSchema([]byte(`{"type":"object"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := call(Options{Schema: free, Calls: o.Calls}, ``, "The final result fits the schema and is stored. It replaces the earlier result.", ""); got != "{}\n" {
+		t.Errorf("a call without arguments stored %q", got)
+	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
 	}
 	gone := o
 	gone.File = filepath.Join(dir, "none", "result.json")
-	_, err := w.Call(t.Context(), New(gone), `{"title":"d"}`)
+	_, err = w.Call(t.Context(), New(gone), `{"title":"d"}`)
 	if err == nil || !strings.HasPrefix(err.Error(), "the result could not be written to the file of the user: open ") || !strings.HasSuffix(err.Error(), " Ask the user to correct that, then call again.") {
 		t.Error(err)
 	}
