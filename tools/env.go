@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"mcp-toolset/internal/consent/question"
 
+	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
 )
