@@ -107,8 +107,11 @@ func (f *finder) parts(value any, s *jsonschema.Schema, at string) iter.Seq[part
 			}
 		case []any:
 			first, rest := s.PrefixItems, s.Items
-			if s.ItemsArray != nil { // draft 7
-				first, rest = s.ItemsArray, s.AdditionalItems
+			if strings.Contains(f.draft, "draft-07") {
+				first, rest = nil, s.Items
+				if s.ItemsArray != nil {
+					first, rest = s.ItemsArray, s.AdditionalItems
+				}
 			}
 			for i, item := range v {
 				of := rest

@@ -170,6 +170,7 @@ func TestObjectSchemaLocate(t *testing.T) {
 		{`"dependentSchemas":{"n":{"properties":{"m":{"multipleOf":2}}}}`, `{"n":1,"m":1}`, `property "m" does not fit the input schema: multipleOf: it is not a multiple of 2`},
 		{`"properties":{"a":true},"unevaluatedProperties":{"multipleOf":2}`, `{"n":1}`, `the value does not fit the input schema: a part of it does not fit`},
 		{`"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"items":[{"const":1}],"additionalItems":{"multipleOf":2}}}`, `{"n":[1,3]}`, `property "n[1]" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+		{`"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"prefixItems":[{"const":2}],"items":{"multipleOf":2}}}`, `{"n":[4,3]}`, `property "n[1]" does not fit the input schema: multipleOf: it is not a multiple of 2`},
 	} {
 		s, err := NewObjectSchema([]byte(`{"type":"object",` + tc.schema + `}`))
 		if err != nil {
