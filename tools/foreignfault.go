@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ func (f *schemaChecker) check(value any, s *jsonschema.Schema, at string, depth 
 		return f.object(v, s, at, depth)
 	case []any:
 		for i, item := range v {
+			if i < len(s.PrefixItems) {
+				continue // Items is for the later ones
+			}
 			if err := f.check(item, s.Items, fmt.Sprintf("%s[%d]", at, i), depth+1); err != nil {
 				return err
 			}
@@ -82,7 +86,7 @@ func (f *schemaChecker) follow(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 func (f *schemaChecker) object(v map[string]any, s *jsonschema.Schema, at string, depth int) error {
-	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.PatternProperties) == 0
+	closed := isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if s.Properties[name] == nil && closed {
 			return unknownProperty(name, s, at)
@@ -99,6 +103,11 @@ func (f *schemaChecker) object(v map[string]any, s *jsonschema.Schema, at string
 		}
 	}
 	return nil
+}
+
+// isFalse reports whether s is the form of the schema false, which no value meets.
+func isFalse(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && reflect.ValueOf(*s.Not).IsZero()
 }
 
 // typeNames maps the types of JSON Schema to their names in errors.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -111,72 +109,9 @@ func (s *ObjectSchema) Check(raw json.RawMessage) error {
 	if err := s.resolved.Validate(value); err != nil {
 		var f *Fault
 		if known := (&schemaChecker{root: s.root}).check(value, s.root, "", 0); !errors.As(known, &f) {
-			f = locate(value, s.root, "", err)
+			f = newFinder(s.root.Schema).locate(value, s.root, "", err)
 		}
 		return &Fault{Fact: longer(plain.Line(f.Fact)), Next: longer(plain.Line(f.Next))}
 	}
 	return nil
-}
-
-// locate returns the fault of a value for which the library found an error. It goes down
-// to the smallest part of the value that does not meet its own schema.
-func locate(value any, s *jsonschema.Schema, at string, found error) *Fault {
-	below := func(part any, of *jsonschema.Schema, at string) *Fault {
-		if of == nil {
-			return nil
-		}
-		resolved, err := of.CloneSchemas().Resolve(nil)
-		if err != nil {
-			return nil
-		}
-		if err := resolved.Validate(part); err != nil {
-			return locate(part, of, at, err)
-		}
-		return nil
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if f := below(v[name], s.Properties[name], join(at, name)); f != nil {
-				return f
-			}
-		}
-	case []any:
-		for i, item := range v {
-			of := s.Items
-			if i < len(s.PrefixItems) {
-				of = s.PrefixItems[i]
-			}
-			if f := below(item, of, fmt.Sprintf("%s[%d]", at, i)); f != nil {
-				return f
-			}
-		}
-	}
-	text := found.Error()
-	for strings.HasPrefix(text, "validating ") { // the place in the schema
-		_, rest, ok := strings.Cut(text, ": ")
-		if !ok {
-			break
-		}
-		text = rest
-	}
-	switch keyword, _, _ := strings.Cut(text, ":"); keyword {
-	case "anyOf":
-		text = "anyOf: it fits none of the alternatives"
-	case "oneOf":
-		text = "oneOf: it fits none of the alternatives, or more than one"
-	case "not":
-		text = "not: it is what the schema excludes"
-	case "multipleOf":
-		text = fmt.Sprintf("multipleOf: it is not a multiple of %v", *s.MultipleOf)
-	case "exclusiveMinimum":
-		text = fmt.Sprintf("exclusiveMinimum: it is not more than %v", *s.ExclusiveMinimum)
-	case "exclusiveMaximum":
-		text = fmt.Sprintf("exclusiveMaximum: it is not less than %v", *s.ExclusiveMaximum)
-	}
-	subject := "the value"
-	if at != "" {
-		subject = fmt.Sprintf("property %q", at)
-	}
-	return &Fault{Fact: subject + " does not fit the input schema: " + text, Next: "Correct it by the tool's input schema."}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestObjectSchema(t *testing.T) {
@@ -14,6 +15,14 @@ func TestObjectSchema(t *testing.T) {
 		{`{"type":"object","properties":{"a":false}}`, ""}, // an optional property that must be absent
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"items":[{"type":"string"}]}}}`, ""},
 		{`{"type":"object","properties":{"a":{"not":{"not":{}}}},"required":["a"]}`, ""},
+		// Values of another type meet these.
+		{`{"type":"object","required":["x"],"additionalProperties":{"not":{"type":"string"}}}`, ""},
+		{`{"type":"object","required":["x"],"properties":{"x":{"minLength":2,"maxLength":1,"minItems":2,"maxItems":1,"minProperties":2,"maxProperties":1,"minimum":2,"maximum":1}}}`, ""},
+		{`{"type":"object","required":["x"],"properties":{"x":{"required":["y"],"properties":{"y":false}}}}`, ""},
+		{`{"type":"object","required":["x"],"properties":{"x":{"minItems":1,"items":false}}}`, ""},
+		{`{"type":"object","required":["x"],"properties":{"x":{"const":["a",1],"prefixItems":[{"type":"string"}],"items":{"type":"number"}}}}`, ""},
+		{`{"type":"object","required":["x","x"],"maxProperties":1}`, ""},
+		{`{"type":"object","required":["x"],"properties":{"x":{"const":{"y":1},"additionalProperties":{"not":{"type":"string"}}}}}`, ""},
 
 		{``, "it is not JSON: nothing is there"},
 		{`{"type":"object",}`, `it is not JSON: column 18: expected a quoted key, found "}"; remove the comma before it`},
@@ -42,12 +51,11 @@ func TestObjectSchema(t *testing.T) {
 
 		{`{"type":"object","not":{}}`, "#: no value meets it"},
 		{`{"type":"object","properties":{"a":false},"required":["a"]}`, "#/properties/a: no value meets it"},
-		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"],"$defs":{"a":{"minLength":3,"maxLength":2}}}`, "#/properties/a/minLength: no value meets it: 3 is more than maxLength, 2"},
-		{`{"type":"object","properties":{"a":{"minItems":1,"items":{"minimum":3,"maximum":2}}},"required":["a"]}`, "#/properties/a/items/minimum: no value meets it: 3 is more than maximum, 2"},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"],"$defs":{"a":{"type":"string","minLength":3,"maxLength":2}}}`, "#/properties/a/minLength: no value meets it: 3 is more than maxLength, 2"},
+		{`{"type":"object","properties":{"a":{"type":"array","minItems":1,"items":{"type":"number","minimum":3,"maximum":2}}},"required":["a"]}`, "#/properties/a/items/minimum: no value meets it: 3 is more than maximum, 2"},
 		{`{"type":"object","properties":{"a":{"type":"string","enum":[1,2]}},"required":["a"]}`, "#/properties/a/enum: no value meets it: none of these fits the rest of the schema"},
 		{`{"type":"object","properties":{"a":{"type":"string","const":1}},"required":["a"]}`, "#/properties/a/const: no value meets it: none of these fits the rest of the schema"},
 		{`{"type":"object","properties":{"a":{}},"required":["b"],"additionalProperties":false}`, `#/required: no value meets it: "b" is required, and additionalProperties excludes it`},
-		{`{"type":"object","required":["a","b"],"maxProperties":1}`, `#/required: no value meets it: there are 2 names, and maxProperties is 1`},
 		{`{"type":"object","allOf":[{"type":"string"}]}`, `#/allOf/0/type: no value meets it: the type is also object`},
 		{`{"type":"object","anyOf":[false,{"not":true}]}`, `#/anyOf/0: no value meets it`},
 	} {
@@ -125,7 +133,7 @@ func TestObjectSchemaCheck(t *testing.T) {
 		{`{"name":"a","more":1}`, `property "more" does not fit the input schema: exclusiveMinimum: it is not more than 1.` + next},
 		{`{"name":"a","more":2}`, `property "more" does not fit the input schema: exclusiveMaximum: it is not less than 2.` + next},
 		{`{"name":"a","no":"x"}`, `property "no" does not fit the input schema: not: it is what the schema excludes.` + next},
-		{`{"name":"a","fixed":4}`, `property "fixed" does not fit the input schema: const: 4 does not equal 3.` + next},
+		{`{"name":"a","fixed":4}`, `property "fixed" does not fit the input schema: const: it is not 3.` + next},
 		{`{"name":"a","name":"b"}`, `property "name" is given twice. Give it once.`},
 		{`[]`, `the arguments are not an object. Send a JSON object.`},
 		{`{"name":"` + strings.Repeat("a", MaxValue) + `"}`, `the arguments have 1048587 bytes. The most is 1048576. Send less.`},
@@ -138,4 +146,77 @@ func TestObjectSchemaCheck(t *testing.T) {
 			t.Errorf("%.200s\ngot  %s\nwant %s", tc.value, got, tc.want)
 		}
 	}
+}
+
+// TestObjectSchemaLocate checks that the fault of a value names the smallest part that does not fit, in plain words.
+func TestObjectSchemaLocate(t *testing.T) {
+	for _, tc := range []struct{ schema, value, want string }{
+		{`"properties":{"n":{"$ref":"#/$defs/pos","minimum":0}},"$defs":{"pos":{"exclusiveMinimum":0}}`, `{"n":0}`, `property "n" does not fit the input schema: exclusiveMinimum: it is not more than 0`},
+		{`"properties":{"n":{"allOf":[{"multipleOf":3}]}}`, `{"n":1}`, `property "n" does not fit the input schema: multipleOf: it is not a multiple of 3`},
+		{`"additionalProperties":{"exclusiveMaximum":0}`, `{"n":0}`, `property "n" does not fit the input schema: exclusiveMaximum: it is not less than 0`},
+		{`"patternProperties":{"^x":{"multipleOf":2}}`, `{"xa":1}`, `property "xa" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+		{`"patternProperties":{"^x":{}},"additionalProperties":false`, `{"xa":1,"y":2}`, `property "y" is not allowed`},
+		{`"additionalProperties":{"items":{"properties":{"a":{"pattern":"^x"}}}}`, `{"n":[{"a":"x"},{"a":"y"}]}`, `property "n[1].a" does not fit the input schema: pattern: "y" does not match regular expression "^x"`},
+		{`"additionalProperties":{"type":"string"}`, `{"n":1}`, `property "n" is 1`},
+		{`"additionalProperties":{"required":["a"]}`, `{"n":{}}`, `required property "n.a" is missing`},
+		{`"properties":{"n":{"if":{"minimum":5},"then":{"multipleOf":5},"else":{"multipleOf":2}}}`, `{"n":1}`, `property "n" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+		{`"properties":{"n":{"if":{"minimum":5},"then":{"multipleOf":5}}}`, `{"n":6}`, `property "n" does not fit the input schema: multipleOf: it is not a multiple of 5`},
+		{`"properties":{"n":{"if":true,"then":false}}`, `{"n":6}`, `property "n" is not allowed`},
+		{`"properties":{"n":{"contains":{"const":1}}}`, `{"n":[2]}`, `property "n" does not fit the input schema: contains: no item fits`},
+		{`"properties":{"n":{"prefixItems":[{"const":1}],"items":{"const":2}}}`, `{"n":[1,1]}`, `property "n[1]" does not fit the input schema: const: it is not 2`},
+		{`"properties":{"n":{"enum":[{"a":1},2]}}`, `{"n":{}}`, `property "n" does not fit the input schema: enum: it is none of [{"a":1},2]`},
+		{`"properties":{"n":{"propertyNames":{"pattern":"^x"}}}`, `{"n":{"y":1}}`, `property "n" does not fit the input schema: propertyNames: the name "y" does not fit`},
+		{`"dependentRequired":{"n":["m"]}`, `{"n":1}`, `the value does not fit the input schema: dependentRequired: it does not fit`},
+		{`"dependentSchemas":{"n":{"properties":{"m":{"multipleOf":2}}}}`, `{"n":1,"m":1}`, `property "m" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+		{`"properties":{"a":true},"unevaluatedProperties":{"multipleOf":2}`, `{"n":1}`, `the value does not fit the input schema: a part of it does not fit`},
+		{`"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"items":[{"const":1}],"additionalItems":{"multipleOf":2}}}`, `{"n":[1,3]}`, `property "n[1]" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+		{`"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"prefixItems":[{"const":2}],"items":{"multipleOf":2}}}`, `{"n":[4,3]}`, `property "n[1]" does not fit the input schema: multipleOf: it is not a multiple of 2`},
+	} {
+		s, err := NewObjectSchema([]byte(`{"type":"object",` + tc.schema + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(json.RawMessage(tc.value)); err == nil || !strings.HasPrefix(err.Error(), tc.want+".") {
+			t.Errorf("%s %s\ngot  %v\nwant %s", tc.schema, tc.value, err, tc.want)
+		}
+	}
+}
+
+// TestObjectSchemaLocateMany checks that the schema of items is resolved once, and that the search
+// ends at its deadline with the part reached.
+func TestObjectSchemaLocateMany(t *testing.T) {
+	s, err := NewObjectSchema([]byte(`{"type":"object","properties":{"list":{"items":{"not":{"const":2}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]any, 5000)
+	list[4999] = 2.0
+	value := map[string]any{"list": list}
+	found := s.resolved.Validate(value)
+	f := newFinder("")
+	f.end = time.Now().Add(time.Hour)
+	if got := f.locate(value, s.root, "", found); got.Fact != `property "list[4999]" does not fit the input schema: not: it is what the schema excludes` || len(f.resolved) != 2 {
+		t.Errorf("%v, %d schemas resolved", got, len(f.resolved))
+	}
+	f = newFinder("")
+	f.end = time.Now().Add(-1)
+	if got := f.locate(value, s.root, "", found); got.Fact != `the value does not fit the input schema: a part of it does not fit` {
+		t.Error(got)
+	}
+}
+
+// FuzzObjectSchema checks that Check does not panic.
+func FuzzObjectSchema(f *testing.F) {
+	for _, schema := range []string{`"allOf":[{"properties":{"a":{"multipleOf":3}}}]`, `"if":{},"then":{"maxProperties":0}`, `"additionalProperties":{"exclusiveMinimum":0,"multipleOf":0}`, `"anyOf":[{"contains":{}}],"const":{}`} {
+		f.Add(`{"type":"object",`+schema+`}`, `{"a":1,"b":[0]}`)
+	}
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		s, err := NewObjectSchema([]byte(schema))
+		if err != nil {
+			return
+		}
+		if err := s.Check(json.RawMessage(value)); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q", err)
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -210,23 +209,24 @@ func (w *schemaWalk) merge(target any, beside map[string]any) any {
 }
 
 // unmet returns an error if it is plain that no value meets a schema. It looks at what each value
-// has to meet: required properties, but no optional ones.
+// has to meet: required properties, but no optional ones. Keywords for one type count only if
+// the schema has that type, as values of others meet them.
 func unmet(s *jsonschema.Schema, at string) error {
 	switch {
 	case s == nil:
 		return nil
-	case s.Not != nil && reflect.ValueOf(*s.Not).IsZero(): // not true, which is the form of false
+	case isFalse(s):
 		return fmt.Errorf("%s: no value meets it", at)
 	}
 	for _, pair := range []struct {
-		name        string
+		kind, name  string
 		least, most *int
-	}{{"Length", s.MinLength, s.MaxLength}, {"Items", s.MinItems, s.MaxItems}, {"Properties", s.MinProperties, s.MaxProperties}} {
-		if pair.least != nil && pair.most != nil && *pair.least > *pair.most {
+	}{{"string", "Length", s.MinLength, s.MaxLength}, {"array", "Items", s.MinItems, s.MaxItems}, {"object", "Properties", s.MinProperties, s.MaxProperties}} {
+		if s.Type == pair.kind && pair.least != nil && pair.most != nil && *pair.least > *pair.most {
 			return fmt.Errorf("%s/min%s: no value meets it: %d is more than max%s, %d", at, pair.name, *pair.least, pair.name, *pair.most)
 		}
 	}
-	if s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum {
+	if number := s.Type == "number" || s.Type == "integer"; number && s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum {
 		return fmt.Errorf("%s/minimum: no value meets it: %v is more than maximum, %v", at, *s.Minimum, *s.Maximum)
 	}
 	fixed := s.Enum
@@ -242,22 +242,23 @@ func unmet(s *jsonschema.Schema, at string) error {
 
 // unmetParts is unmet for the parts of a value and for the members of allOf, anyOf and oneOf.
 func unmetParts(s *jsonschema.Schema, at string) error {
-	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.PatternProperties) == 0
-	for _, name := range s.Required {
-		p := s.Properties[name]
-		if p == nil && closed {
-			return fmt.Errorf("%s/required: no value meets it: %q is required, and additionalProperties excludes it", at, name)
+	switch s.Type {
+	case "object":
+		closed := isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0
+		for _, name := range s.Required {
+			p := s.Properties[name]
+			if p == nil && closed {
+				return fmt.Errorf("%s/required: no value meets it: %q is required, and additionalProperties excludes it", at, name)
+			}
+			if err := unmet(p, at+"/properties/"+pointer(name)); err != nil {
+				return err
+			}
 		}
-		if err := unmet(p, at+"/properties/"+pointer(name)); err != nil {
-			return err
-		}
-	}
-	if most := s.MaxProperties; most != nil && len(s.Required) > *most {
-		return fmt.Errorf("%s/required: no value meets it: there are %d names, and maxProperties is %d", at, len(s.Required), *most)
-	}
-	if s.MinItems != nil && *s.MinItems > len(s.PrefixItems) {
-		if err := unmet(s.Items, at+"/items"); err != nil {
-			return err
+	case "array":
+		if s.MinItems != nil && *s.MinItems > len(s.PrefixItems) {
+			if err := unmet(s.Items, at+"/items"); err != nil {
+				return err
+			}
 		}
 	}
 	for i, member := range s.AllOf {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -161,6 +162,9 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 			return nil, err
 		}
 		if d.Object != nil {
+			if len(bytes.TrimSpace(raw)) == 0 {
+				raw = json.RawMessage("{}")
+			}
 			if err := d.Object.Check(raw); err != nil {
 				return nil, err
 			}

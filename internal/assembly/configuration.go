@@ -36,6 +36,9 @@ func (p *Plan) configuration() config.Options {
 		}
 	}
 	for _, e := range p.Settings.Entries() {
+		if strings.HasPrefix(e.Key, "features.") {
+			delete(all, "features") // its members are set
+		}
 		s := all[e.Key]
 		if s == nil {
 			s = &config.Setting{Name: e.Key, Meaning: e.Meaning}

@@ -1,9 +1,7 @@
 package assembly
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"slices"
@@ -74,6 +72,7 @@ type Options struct {
 	Channel        bool // send events over stdio as messages of a channel
 	Structured     bool
 	Remote         bool // clients reach the server over HTTP
+	Runs           bool // calls run, so that the file of the final result is created or emptied
 	Approvals      bool // this serves clients: the user can be asked, and trials are stored
 	// Untried means that the sandbox is not tried in advance, so that BashReadOnly is
 	// offered whether or not it works. A command tries the sandbox in any case.
@@ -127,28 +126,26 @@ func (p *Plan) Prepare() (err error) {
 	if err := p.openTrace(); err != nil {
 		return err
 	}
-	if err := p.createOutput(); err != nil {
+	if err := p.emptyOutput(); err != nil {
 		return err
 	}
 	return p.openAudit()
 }
 
-// createOutput creates the file of the final result if it does not exist, because the sandbox can
-// only close a file that exists.
-func (p *Plan) createOutput() error {
+// emptyOutput creates the file of the final result, because the sandbox can only close a file
+// that exists. It empties one that exists, so that the result of an earlier run is not taken for
+// that of this one.
+func (p *Plan) emptyOutput() error {
 	path := p.options.Output.File
-	if path == "" {
+	if path == "" || !p.options.Runs {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err == nil {
 		err = f.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("creating the file of the final result: %w", err)
+		return fmt.Errorf("emptying the file of the final result: %w", err)
 	}
 	return nil
 }

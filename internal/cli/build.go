@@ -40,7 +40,8 @@ func (a *app) deferral() tools.Deferral {
 
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
 
-// build makes a server from the flags and the environment. Its only side effect is to open files.
+// build makes a server from the flags and the environment. Its only side effect is to open files,
+// and to empty that of --output if c.runs is true.
 func (c *common) build(host *Host, positional []string, drain time.Duration) (*app, error) {
 	log, logFile, err := c.logger(host)
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 	o := assembly.Options{
 		Environment: host.environment(), Version: version(), Log: log, Settings: expand(c.settings), Model: c.model,
 		Mode: policy.Mode(c.mode), Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
-		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Remote: c.remote,
+		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Runs: c.runs, Remote: c.remote,
 		SessionName: c.sessionName, TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
 	}
 	if c.trace != "" {

@@ -44,7 +44,7 @@ func callCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c.untried = !needsTrial(args[0])
+			c.untried, c.runs = !needsTrial(args[0]), true
 			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err

@@ -50,6 +50,7 @@ type common struct {
 	trace          string
 	audit          auditFlags
 	approvals      bool            // whether the server lives long enough to ask the user
+	runs           bool            // whether calls run
 	untried        bool            // whether the sandbox is not tried in advance
 	closed         []string        // files of the server that no tool may access; "" is ignored
 	flags          *pflag.FlagSet  // of the command; nil before it begins
@@ -108,7 +109,7 @@ func (c *common) addOutput(in flagSection, host *Host) {
 			"legacy-list (as dispatch; found tools join the list of an old client) or off (listed)")
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
 	in.text(&c.outputSchema, "output-schema", "", "offer the tool SyntheticOutput, with which the model returns its final result in the form of the JSON schema in `FILE`")
-	in.text(&c.output, "output", "", "write the last result of SyntheticOutput to `FILE`, which needs --output-schema")
+	in.text(&c.output, "output", "", "write the last result of SyntheticOutput to `FILE`, which is empty until then; needs --output-schema")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
 	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
 	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature checks

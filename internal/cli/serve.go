@@ -37,6 +37,7 @@ func stdioCommand(host *Host) *cobra.Command {
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host.detach()
+			c.runs = true
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err
@@ -107,7 +108,7 @@ func httpCommand(host *Host) *cobra.Command {
 			}
 			host.detach()
 			// No tool may read or replace the server's own credentials.
-			c.closed, c.remote = []string{o.tokenFile, o.key}, true
+			c.closed, c.remote, c.runs = []string{o.tokenFile, o.key}, true, true
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err

@@ -66,7 +66,7 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 	case n.kind == isArray && len(n.items) > 0:
 		for _, item := range n.items {
 			value := item.json()
-			if strings.Contains(value, `"serverCommand"`) {
+			if strings.Contains(value, `"serverCommand"`) || strings.Contains(value, `"serverUrl"`) {
 				value = ""
 			}
 			add(item.line, value)

@@ -45,7 +45,7 @@ func TestEntries(t *testing.T) {
 "reminder": {"exempt": ["m"]},
 "mcpServers": {"a.b": {"command": "prog", "args": ["secret"], "env": {"NAME": "secret"}, "eager": true},
   "c": {"url": "https://secret/", "headers": {"Authorization": "secret"}}},
-"deniedMcpServers": ["x", {"serverCommand": ["secret"]}], "allowedMcpServers": []}`)
+"deniedMcpServers": ["x", {"serverCommand": ["secret"]}], "allowedMcpServers": [{"serverUrl": "https://secret"}]}`)
 	const want = `f:3 permissions.deny = "Read(./x)"
 f:4 permissions.deny = "Bash"
 f:4 permissions.defaultMode = "plan"
@@ -64,7 +64,7 @@ f:10 mcpServers.c.url =
 f:10 mcpServers.c.headers = "Authorization", value not shown
 f:11 deniedMcpServers = "x"
 f:11 deniedMcpServers = 
-f:11 allowedMcpServers = []
+f:11 allowedMcpServers = 
 `
 	if diff := cmp.Diff(want, entries(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -80,7 +81,7 @@ func New(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
 		Call: func(_ context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			text, err := o.text(in.Setting, env.Session.Planning)
+			text, err := o.text(in.Setting, env.Session)
 			return tools.Result[Output]{Data: Output{text}, Private: true}, err
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
@@ -88,10 +89,13 @@ func New(o Options) *tools.Tool {
 }
 
 // text describes one setting, those below a name, or all.
-func (o Options) text(name string, planning bool) (string, error) {
+func (o Options) text(name string, v session.View) (string, error) {
 	note := ""
-	if planning {
+	switch {
+	case v.Planning:
 		note = "This session is in plan mode, whatever the setting of the mode is: only read-only calls run until the user accepts a plan (ExitPlanMode).\n"
+	case v.AcceptEdits:
+		note = "In this session the user has accepted edits with a plan: where the setting of the mode is default, acceptEdits holds.\n"
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return note + o.overview(), nil

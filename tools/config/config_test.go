@@ -84,14 +84,18 @@ Not set: permissions.allow
 			t.Errorf("%s:\n%s\nwant\n%s", tc.arguments, got, tc.want)
 		}
 	}
-	planning := true
-	w.Session.Apply(session.Effect{Planning: &planning})
-	for arguments, noted := range map[string]bool{`{}`: true, `{"setting":"mode"}`: true, `{"setting":"permissions.deny"}`: false} {
-		resp, err := w.Call(t.Context(), tool, arguments)
-		if err != nil || strings.HasPrefix(toolstest.Text(resp), "This session is in plan mode, ") != noted {
-			t.Errorf("%s: %v, %s", arguments, err, toolstest.Text(resp))
+	effect := func(planning, acceptEdits bool, prefix string) {
+		t.Helper()
+		w.Session.Apply(session.Effect{Planning: &planning, AcceptEdits: acceptEdits})
+		for arguments, noted := range map[string]bool{`{}`: true, `{"setting":"mode"}`: true, `{"setting":"permissions.deny"}`: false} {
+			resp, err := w.Call(t.Context(), tool, arguments)
+			if err != nil || strings.HasPrefix(toolstest.Text(resp), prefix) != noted {
+				t.Errorf("%s: %v, %s", arguments, err, toolstest.Text(resp))
+			}
 		}
 	}
+	effect(true, false, "This session is in plan mode, ")
+	effect(false, true, "In this session the user has accepted edits with a plan: where the setting of the mode is default, acceptEdits holds.\n")
 }
 
 // TestLimit checks that answers have at most maxText characters, whatever the settings are.
@@ -120,7 +124,7 @@ func TestLimit(t *testing.T) {
 	}
 	o.Settings[0].Name = "a"
 	for _, name := range append([]string{"", "a", "a."}, o.Settings[1].Name, o.Settings[4].Name, "100") {
-		text, err := o.text(name, true)
+		text, err := o.text(name, session.View{Planning: true})
 		if n := utf8.RuneCountInString(text); err == nil && n > maxText || err != nil && len(err.Error()) > 600 {
 			t.Errorf("%.20s: %d characters: %v", name, n, err)
 		}

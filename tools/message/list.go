@@ -28,7 +28,7 @@ type ListOutput struct {
 type Session struct {
 	Name   string `json:"name" jsonschema:"Name for SendMessage"`
 	You    bool   `json:"you,omitempty" jsonschema:"Whether it is this session"`
-	Client string `json:"client,omitempty" jsonschema:"Name of its client"`
+	Client string `json:"client,omitempty" jsonschema:"Name of its client, at most 40 characters"`
 	Folder string `json:"folder,omitempty" jsonschema:"Its first workspace folder"`
 	Team   string `json:"team,omitempty" jsonschema:"Its team"`
 	IdleMS int64  `json:"idle_ms" jsonschema:"Time since its last call, in milliseconds"`
@@ -78,7 +78,7 @@ func (o ListOutput) text() string {
 			b.WriteString(" (you)")
 		}
 		if s.Client != "" {
-			b.WriteString(", client " + s.Client)
+			b.WriteString(", client " + plain.Key(s.Client))
 		}
 		if s.Folder != "" {
 			b.WriteString(", in " + plain.Line(s.Folder))

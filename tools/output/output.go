@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"mcp-toolset/internal/file/filelock"
@@ -130,13 +131,18 @@ func (o Options) put(ctx context.Context, env *tools.Env, value json.RawMessage)
 	return out, nil
 }
 
+// write replaces the file. The permissions of an existing one stay.
 func (o Options) write(ctx context.Context, text string) error {
 	release, err := o.Locks.Lock(ctx, o.File)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return state.Replace(o.File, []byte(text))
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(o.File); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return state.ReplaceAs(o.File, []byte(text), mode)
 }
 
 // text describes an output for the model.

@@ -2,9 +2,11 @@ package output
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -72,12 +74,19 @@ func TestOutput(t *testing.T) {
 	call(o, `{"title":"b"}`, written+" It replaces 2 earlier results.", "{\"title\":\"b\"}\n")
 	o.Calls.Forget(w.Session.View().Owner())
 	call(Options{Schema: o.Schema, Calls: o.Calls}, `{"title":"c"}`, "The final result fits the schema and is stored.", "")
+	free, err := tools.NewObjectSchema([]byte(`{"type":"object"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := call(Options{Schema: free, Calls: o.Calls}, ``, "The final result fits the schema and is stored. It replaces the earlier result.", ""); got != "{}\n" {
+		t.Errorf("a call without arguments stored %q", got)
+	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
 	}
 	gone := o
 	gone.File = filepath.Join(dir, "none", "result.json")
-	_, err := w.Call(t.Context(), New(gone), `{"title":"d"}`)
+	_, err = w.Call(t.Context(), New(gone), `{"title":"d"}`)
 	if err == nil || !strings.HasPrefix(err.Error(), "the result could not be written to the file of the user: open ") || !strings.HasSuffix(err.Error(), " Ask the user to correct that, then call again.") {
 		t.Error(err)
 	}
@@ -104,6 +113,30 @@ func TestOutputTogether(t *testing.T) {
 	data, err := os.ReadFile(o.File)
 	if err != nil || len(data) != 10_000+len(`{"title":""}`)+1 || strings.Count(string(data), string(data[20])) < 10_000 {
 		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}
+
+// TestOutputMode checks that the permissions of the file stay, and that a new one is private.
+func TestOutputMode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no permissions of this kind")
+	}
+	w := toolstest.NewWorkspace(t)
+	for _, mode := range []os.FileMode{0o666, 0o640, 0o600, 0} {
+		o := Options{Schema: schema(t), File: filepath.Join(t.TempDir(), "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks")), Calls: new(Calls)}
+		want := os.FileMode(0o600)
+		if mode != 0 {
+			want = mode
+			if err := errors.Join(os.WriteFile(o.File, nil, mode), os.Chmod(o.File, mode)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Call(t.Context(), New(o), `{"title":"a"}`); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(o.File); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%v, %v, want %v", info, err, want)
+		}
 	}
 }
 

@@ -22,6 +22,8 @@ var (
 	// secretWords make a name secret at any position, and lastWords at the end.
 	secretWords = []string{"authorization", "credential", "credentials", "passphrase", "passwd", "password", "secret", "secrets"}
 	lastWords   = []string{"accesskey", "accesstoken", "apikey", "apitoken", "authtoken", "bearer", "cookie", "jwt", "privatekey", "secretkey", "token"}
+	// lastParts make a name secret at the end of its last word, as in PGPASSWORD.
+	lastParts = []string{"passwd", "password", "secret", "token"}
 	// keyWords make a name secret directly before a final "key".
 	keyWords = []string{"access", "account", "api", "auth", "client", "encryption", "master", "private", "secret", "shared", "signing", "storage"}
 	// plainWords make a name harmless at the end: the value only describes a
@@ -32,6 +34,8 @@ var (
 	// placeWords make a final "token" harmless: it is then a position in
 	// something.
 	placeWords = []string{"bos", "cancel", "continuation", "cursor", "eos", "next", "pad", "page", "progress", "special", "stop"}
+	// openWords make a final "key" harmless in the name of a variable.
+	openWords = []string{"foreign", "partition", "primary", "public", "sort"}
 	// schemes are words that precede the secret in an Authorization header.
 	schemes = []string{"basic", "bearer", "token", "apikey", "negotiate"}
 )
@@ -60,7 +64,21 @@ func secretKey(name string) bool {
 	case "pass", "pwd": // alone, they usually count tests or name a folder
 		return before != ""
 	}
+	for _, end := range lastParts {
+		if start, ok := strings.CutSuffix(last, end); ok && start != "" && !slices.Contains(placeWords, start) {
+			return true
+		}
+	}
 	return slices.Contains(lastWords, last) || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(secretWords, w) })
+}
+
+// secretVariable reports whether the name of an environment variable ends in KEY and suggests
+// that its value is secret, as that of DEPLOY_KEY does.
+func secretVariable(name string) bool {
+	start, ok := strings.CutSuffix(name, "KEY")
+	start = strings.TrimRight(start, "_")
+	return ok && start != "" && strings.ToUpper(name) == name &&
+		!slices.ContainsFunc(openWords, func(w string) bool { return strings.HasSuffix(strings.ToLower(start), w) })
 }
 
 // splitName yields the words of a name in lower case, without digits: apiKey2
@@ -98,7 +116,8 @@ func findAssignments(spans []span, s string) []span {
 		for from < len(s) && strings.IndexByte("=:>", s[from]) >= 0 {
 			from++ // :=, ==, =>
 		}
-		if name == "" || s[at:from] == "::" || s[at] == ':' && strings.HasPrefix(s[from:], "//") || !secretKey(name) {
+		if name == "" || s[at:from] == "::" || s[at] == ':' && strings.HasPrefix(s[from:], "//") ||
+			!secretKey(name) && (s[at] != '=' || !secretVariable(name)) {
 			at = from - 1
 			continue
 		}
@@ -187,7 +206,8 @@ func skipScheme(s string, v span) span {
 	return next
 }
 
-// findFlags adds the values of --name value and -name value.
+// findFlags adds the values of --name value and -name value, and the password of -u user:password
+// and --user user:password.
 func findFlags(spans []span, s string) []span {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '-')
@@ -198,6 +218,16 @@ func findFlags(spans []span, s string) []span {
 		apart := at == 0 || !isDotted(s[at-1])
 		name := run(s[at:], isBase64URL)
 		at += len(name)
+		if apart && at < len(s) && (isBlank(s[at]) || s[at] == '=') && takesLogin(name) {
+			v := valueAt(s, at+1)
+			user, password, _ := strings.Cut(s[v.from:v.to], ":")
+			ids := run(user, isDigit) == user && run(password, isDigit) == password // of a user and a group
+			if password != "" && !ids && !strings.HasPrefix(password, "//") {
+				spans = append(spans, span{v.to - len(password), v.to})
+				at = v.to
+			}
+			continue
+		}
 		if !apart || at >= len(s) || !isBlank(s[at]) || !secretKey(name) {
 			continue
 		}
@@ -206,4 +236,13 @@ func findFlags(spans []span, s string) []span {
 			at = v.to
 		}
 	}
+}
+
+// takesLogin reports whether the value of a flag may be user:password: --user, --proxy-user, or
+// -u alone or after other letters, as in -su.
+func takesLogin(name string) bool {
+	if strings.HasPrefix(name, "--") {
+		return name == "--user" || name == "--proxy-user"
+	}
+	return strings.HasSuffix(name, "u") && len(name) <= 5
 }

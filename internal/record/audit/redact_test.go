@@ -80,6 +80,12 @@ func TestSecretsInText(t *testing.T) {
 		"'secret' => 'abc',":                                     "'secret' => '[redacted]',",
 		"https://x/?access_token=abc&a=b":                        "https://x/?access_token=[redacted]&a=b",
 		"kubectl create secret generic s --from-literal=token=a": "kubectl create secret generic s --from-literal=token=[redacted]",
+		"Bash(PGPASSWORD=hunter2 psql *)":                        "Bash(PGPASSWORD=[redacted] psql *)",
+		"mypasswd=a botToken=b GHTOKEN=c appsecret=d":            "mypasswd=[redacted] botToken=[redacted] GHTOKEN=[redacted] appsecret=[redacted]",
+		"DEPLOY_KEY=a OPENAIKEY=b":                               "DEPLOY_KEY=[redacted] OPENAIKEY=[redacted]",
+		"Bash(curl -u bob:hunter2secret https://x/)":             "Bash(curl -u bob:[redacted] https://x/)",
+		`curl --user "bob:a b" -sSu bob:c --proxy-user=bob:d x`:  `curl --user "bob:[redacted]" -sSu bob:[redacted] --proxy-user=bob:[redacted] x`,
+		"curl -u bob:$(pass x) x":                                "curl -u bob:$(pass x) x",
 		"password=true, token=null":                              "password=true, token=null",
 		"//reg/:_authToken=abc":                                  "//reg/:_authToken=[redacted]",
 	} {
@@ -111,6 +117,7 @@ func TestNoSecrets(t *testing.T) {
 		"PWD=/home/u", "pass: 12, fail: 0", "token::kind", "func f(token string) bool", "the secret is out", "a bearer of bad news", "Bearer token",
 		"http://localhost:8080/@vite/client", "https://example.com/a:b@c", "ssh://git@github.com/a/b", "http://[::1]:80/x", "git@github.com:a/b", "a://b",
 		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "secret:\n  name: x",
+		"docker run -u 1000:1000 x", "git push -u origin a:b", "gobuster -u http://a/", "-u bob: x", "login --user bob", "PUBLIC_KEY=a", "KEY=a", "nexttoken=a",
 		"authorization: bearer", "<password>",
 	} {
 		if got, changed := redactText(in, mostString); got != in || changed {

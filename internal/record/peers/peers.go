@@ -22,7 +22,7 @@ import (
 	"mcp-toolset/session"
 )
 
-// The limits of a registry. All but the last hold for each principal.
+// The limits of a registry. Those of sessions and teams hold for each principal.
 const (
 	MaxName    = 64   // characters of the name of a session or team
 	MaxTeams   = 50   // teams
@@ -36,7 +36,7 @@ const (
 	sentTime = time.Minute
 	// mostNamed is the number of names in an error.
 	mostNamed = 5
-	// maxClient is the part of a client's name that becomes part of the session's name.
+	// maxClient is the number of characters of a client's name that are used.
 	maxClient = 40
 )
 
@@ -68,7 +68,8 @@ func New(name string, events *event.Registry) *Registry {
 type group struct {
 	sessions map[session.Owner]*peer
 	teams    map[string]*team
-	last     int // the highest number in a name
+	given    bool // a session has or had the name of the registry
+	last     int  // the highest number in a name
 }
 
 // peer is one session.
@@ -104,7 +105,16 @@ func (r *Registry) use(v session.View) (*group, *peer, error) {
 	p := g.sessions[v.Owner()]
 	if p == nil {
 		g.prune(now, v.Stateless)
-		p = &peer{name: g.newName(r.name, v.Client), client: plain.Line(v.Client), owner: v.Owner()}
+		client := v.Client
+		if n := 0; len(client) > maxClient {
+			for i := range client {
+				if n++; n > maxClient {
+					client = client[:i]
+					break
+				}
+			}
+		}
+		p = &peer{name: g.newName(r.name, client), client: client, owner: v.Owner()}
 		if len(v.Roots) > 0 {
 			p.folder = v.Roots[0]
 		}
@@ -133,11 +143,18 @@ func (g *group) remove(o session.Owner) {
 		return
 	}
 	delete(g.sessions, o)
-	if t := p.team; t != nil {
-		t.members = slices.DeleteFunc(t.members, func(m *peer) bool { return m == p })
-		if len(t.members) == 0 {
-			delete(g.teams, t.name)
-		}
+	g.leave(p)
+}
+
+// leave makes p a member of no team. A team without members ends.
+func (g *group) leave(p *peer) {
+	t := p.team
+	if t == nil {
+		return
+	}
+	p.team = nil
+	if t.members = t.others(p); len(t.members) == 0 {
+		delete(g.teams, t.name)
 	}
 }
 
@@ -162,14 +179,15 @@ func (g *group) prune(now time.Time, room bool) {
 // unnamed matches what is replaced in the name of a client.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// newName returns a name for a session: a given name if it is free, else that of the client
-// or the given one with a number. A number is not used again while the group exists.
+// newName returns a name for a session: the given name for the first one, else that of the
+// client or the given one with a number. No name is used again while the group exists.
 func (g *group) newName(given, client string) string {
-	if given != "" && !g.taken(given) {
+	if given != "" && !g.given && !g.taken(given) {
+		g.given = true
 		return given
 	}
 	client = strings.Trim(unnamed.ReplaceAllString(client, "-"), "-")
-	base := cmp.Or(given, client[:min(len(client), maxClient)], "session")
+	base := cmp.Or(given, client, "session")
 	for {
 		g.last++
 		number := "-" + strconv.Itoa(g.last)

@@ -69,8 +69,12 @@ func TestNames(t *testing.T) {
 		if got := shown(t, r, of("p", "0", "")); got != "claude-code-1 session-3 claude-code-2 n-c-d-4 "+strings.Repeat("x", 40)+"-5" {
 			t.Errorf("it sees %s", got)
 		}
+		if all, _ := r.List(of("p", "8", strings.Repeat("é", 500))); all[0].Client != strings.Repeat("é", 40) {
+			t.Errorf("the client is %q", all[0].Client)
+		}
+		r.End(of("p", "8", "").Owner())
 		// A name is not used again.
-		if got := shown(t, r, of("p", "7", "claude-code")); !strings.HasPrefix(got, "claude-code-7 ") {
+		if got := shown(t, r, of("p", "7", "claude-code")); !strings.HasPrefix(got, "claude-code-8 ") {
 			t.Errorf("a new session is %s", got)
 		}
 		// Another principal sees nothing of these.
@@ -89,7 +93,8 @@ func TestGivenName(t *testing.T) {
 		t.Errorf("the names are %s, want %s", got, want)
 	}
 	r.End(of("", "1", "").Owner())
-	if got := shown(t, r, of("", "3", "c")); !strings.HasPrefix(got, long+" ") {
+	// Messages to the first session do not reach another one.
+	if got := shown(t, r, of("", "3", "c")); got != long[:62]+"-2 "+long[:62]+"-1" {
 		t.Errorf("after the end of the first: %s", got)
 	}
 	for name, want := range map[string]bool{"a": true, "Team_1-x": true, long: true, "": false, long + "n": false, "a b": false, "é": false, "a\n": false} {

@@ -17,6 +17,7 @@ import (
 // team is a group of sessions with a list of work. It has at least one member.
 type team struct {
 	name, description string
+	maker             string          // name of the session that made it
 	members           []*peer         // in order of joining
 	list              worklist.Memory // has one list, that of the zero owner
 }
@@ -24,14 +25,16 @@ type team struct {
 // Team describes a team after a call of Join.
 type Team struct {
 	Name, Description string
+	Maker             string   // name of the session that made it and wrote the description
 	Members           []string // in order of joining
 	Created           bool     // the call made the team
+	Left              string   // the team that the session was a member of; "" if none
 	Tasks             int      // number of items of its list
 }
 
 // Join makes a session a member of a team, and with it the sessions that members names. It
 // makes the team with the description if there is none of that name. A session is a member
-// of at most one team. Sessions that become members by their name get an event; the call then
+// of at most one team, so it leaves another one, whose list stays with the other members. Sessions that become members by their name get an event; the call then
 // counts as a message.
 func (r *Registry) Join(v session.View, name, description string, members []string) (Team, error) {
 	r.mu.Lock()
@@ -43,7 +46,7 @@ func (r *Registry) Join(v session.View, name, description string, members []stri
 	t := g.teams[name]
 	made := t == nil
 	if made {
-		if t, err = g.newTeam(name, description); err != nil {
+		if t, err = g.newTeam(p, name, description); err != nil {
 			return Team{}, err
 		}
 	}
@@ -56,6 +59,11 @@ func (r *Registry) Join(v session.View, name, description string, members []stri
 			return Team{}, err
 		}
 	}
+	left := ""
+	if p.team != nil && p.team != t {
+		left = p.team.name
+		g.leave(p)
+	}
 	g.teams[name] = t
 	for _, m := range joining {
 		m.team = t
@@ -65,33 +73,35 @@ func (r *Registry) Join(v session.View, name, description string, members []stri
 		}
 	}
 	l, err := t.store().Read(context.Background())
-	return Team{Name: name, Description: t.description, Members: t.names(), Created: made, Tasks: len(l.Items)}, err
+	return Team{Name: name, Description: t.description, Maker: t.maker, Members: t.names(), Created: made, Left: left, Tasks: len(l.Items)}, err
 }
 
-// newTeam returns a team that g does not have yet.
-func (g *group) newTeam(name, description string) (*team, error) {
+// newTeam returns a team of p that g does not have yet.
+func (g *group) newTeam(p *peer, name, description string) (*team, error) {
+	most := MaxTeams
+	if p.team != nil && len(p.team.members) == 1 {
+		most++ // p leaves it, and it ends
+	}
 	switch {
 	case g.named(name) != nil:
 		return nil, fault.New(name+" is the name of a session", "Choose another name for the team.")
-	case len(g.teams) >= MaxTeams:
+	case len(g.teams) >= most:
 		return nil, fault.New(fmt.Sprintf("there are %d teams, and no more fit", MaxTeams), "Join one of them, or have one ended with TeamDelete.")
 	}
-	return &team{name: name, description: description}, nil
+	return &team{name: name, description: description, maker: p.name}, nil
 }
 
 // joining returns p and the sessions that names names, without the members of t.
 func (g *group) joining(p *peer, t *team, names []string) ([]*peer, error) {
-	if p.team != nil && p.team != t {
-		return nil, fault.New(fmt.Sprintf("this session is a member of team %s, and a session has one team at a time", p.team.name), "End that team with TeamDelete first.")
-	}
 	all := []*peer{p}
 	for _, name := range names {
 		m := g.named(name)
 		switch {
 		case m == nil:
 			return nil, g.unknown(p, name, false)
+		case m == p:
 		case m.team != nil && m.team != t:
-			return nil, fault.New(fmt.Sprintf("%s is a member of team %s, and a session has one team at a time", name, m.team.name), "Leave it out.")
+			return nil, fault.New(fmt.Sprintf("%s is a member of team %s, and a session has one team at a time", name, m.team.name), "Leave it out; with TeamCreate it can join by itself.")
 		case !slices.Contains(all, m):
 			all = append(all, m)
 		}
@@ -114,8 +124,8 @@ func (t *team) joined(by *peer) event.Event {
 }
 
 // Delete ends a team of the session and drops its list. It returns the number of items
-// dropped. While items are in progress it refuses, unless force is true. The other members
-// get an event.
+// dropped. While items of members are in progress it refuses, unless force is true. The other
+// members get an event.
 func (r *Registry) Delete(v session.View, name string, force bool) (tasks int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +146,7 @@ func (r *Registry) Delete(v session.View, name string, force bool) (tasks int, e
 	if err != nil {
 		return 0, err
 	}
-	if working := inProgress(l); len(working) > 0 && !force {
+	if working := t.inProgress(l); len(working) > 0 && !force {
 		return 0, fault.New(fmt.Sprintf("team %s has work in progress: %s", name, listed(working)), "Wait until that is completed, or set force to drop it.")
 	}
 	for _, m := range t.members {
@@ -149,12 +159,12 @@ func (r *Registry) Delete(v session.View, name string, force bool) (tasks int, e
 	return len(l.Items), nil
 }
 
-// inProgress returns the items in progress, each with its owner.
-func inProgress(l worklist.List) []string {
+// inProgress returns the items in progress whose owners are members, each with its owner.
+func (t *team) inProgress(l worklist.List) []string {
 	var all []string
 	for _, it := range l.Items {
-		if it.Status == worklist.InProgress {
-			all = append(all, strings.TrimSuffix(fmt.Sprintf("task %d of %s", it.ID, plain.Line(it.Owner)), " of "))
+		if it.Status == worklist.InProgress && slices.Contains(t.names(), it.Owner) {
+			all = append(all, fmt.Sprintf("task %d of %s", it.ID, it.Owner))
 		}
 	}
 	return all

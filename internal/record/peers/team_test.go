@@ -68,7 +68,7 @@ func TestJoin(t *testing.T) {
 	if list, name := w.WorkList(w.a); list != nil || name != "" {
 		t.Errorf("without a team it has a list as %q", name)
 	}
-	if got := fmt.Sprintf("%+v", w.join(t, w.a, "team", "fix\x1b it", "b-2", "a-1", "b-2")); got != "{Name:team Description:fix\x1b it Members:[a-1 b-2] Created:true Tasks:0}" {
+	if got := fmt.Sprintf("%+v", w.join(t, w.a, "team", "fix\x1b it", "b-2", "a-1", "b-2")); got != "{Name:team Description:fix\x1b it Maker:a-1 Members:[a-1 b-2] Created:true Left: Tasks:0}" {
 		t.Error(got)
 	}
 	const joined = "team team (true): a-1 made this session a member. While the team lasts, TaskList and the other tools for tasks use its list, and SendMessage to team reaches the other members.\n" +
@@ -80,7 +80,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the founder hears %q", got)
 	}
 	w.claim(t, w.b, "")
-	if got := fmt.Sprintf("%+v", w.join(t, w.c, "team", "other", "b-2")); got != "{Name:team Description:fix\x1b it Members:[a-1 b-2 c-3] Created:false Tasks:1}" {
+	if got := fmt.Sprintf("%+v", w.join(t, w.c, "team", "other", "b-2")); got != "{Name:team Description:fix\x1b it Maker:a-1 Members:[a-1 b-2 c-3] Created:false Left: Tasks:1}" {
 		t.Error(got)
 	}
 	if got := w.heard(w.b); got != "" {
@@ -109,8 +109,8 @@ func TestJoinRefused(t *testing.T) {
 		want    string
 	}{
 		{w.b, "a-1", nil, "a-1 is the name of a session. Choose another name for the team."},
-		{w.a, "more", nil, "this session is a member of team team, and a session has one team at a time. End that team with TeamDelete first."},
-		{w.b, "more", []string{"c-3", "a-1"}, "a-1 is a member of team team, and a session has one team at a time. Leave it out."},
+		{w.a, "more", []string{"x"}, "there is no session x. Use one of b-2, c-3."},
+		{w.b, "more", []string{"c-3", "a-1"}, "a-1 is a member of team team, and a session has one team at a time. Leave it out; with TeamCreate it can join by itself."},
 		{w.b, "more", []string{"c-3", "x"}, "there is no session x. Use one of a-1, c-3."},
 		{w.b, "more", []string{"team"}, "there is no session team. Use one of a-1, c-3."},
 	} {
@@ -148,6 +148,9 @@ func TestTeamLimits(t *testing.T) {
 		}
 	}
 	rest := all[MaxTeams:]
+	if _, err := r.Join(all[1], "t1b", "", nil); err != nil { // t1 ends
+		t.Error(err)
+	}
 	_, err := r.Join(rest[0], "more", "", nil)
 	refused(t, err, "there are 50 teams, and no more fit. Join one of them, or have one ended with TeamDelete.")
 	for _, v := range rest[:MaxMembers-1] {
@@ -189,11 +192,13 @@ func TestDelete(t *testing.T) {
 	del(w.c, "team", true, "this session is no member of team team. Leave that to a member: a-1, b-2.")
 	w.claim(t, w.b, "")
 	del(w.a, "team", false, "team team has work in progress: task 1 of b-2. Wait until that is completed, or set force to drop it.")
+	w.claim(t, w.a, "x\n") // owners that are no members do not count
+	w.claim(t, w.a, "c-3")
 	for range 5 {
-		w.claim(t, w.a, "x\n")
+		w.claim(t, w.a, "")
 	}
-	del(w.b, "team", false, `team team has work in progress: task 1 of b-2, task 2 of x\n, task 3 of x\n, task 4 of x\n, task 5 of x\n and 1 more. Wait until that is completed, or set force to drop it.`)
-	if n, err := w.Delete(w.a, "team", true); n != 6 || err != nil {
+	del(w.b, "team", false, `team team has work in progress: task 1 of b-2, task 4 of a-1, task 5 of a-1, task 6 of a-1, task 7 of a-1 and 1 more. Wait until that is completed, or set force to drop it.`)
+	if n, err := w.Delete(w.a, "team", true); n != 8 || err != nil {
 		t.Error(n, err)
 	}
 	if got := w.heard(w.b); got != "team team (false): a-1 has ended the team. Its list of tasks is gone, and the tools for tasks use the list of this session again." || w.heard(w.a) != "" {
@@ -220,6 +225,44 @@ func TestLastMember(t *testing.T) {
 	w.End(w.c.Owner())
 	w.Use(w.a)
 	if got := w.join(t, w.a, "team", ""); !got.Created || got.Tasks != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDeleteAbandoned checks that work of sessions that have ended or left does not hinder the end of a team.
+func TestDeleteAbandoned(t *testing.T) {
+	w := newWorld()
+	w.join(t, w.a, "team", "", "b-2", "c-3")
+	w.claim(t, w.b, "")
+	w.claim(t, w.c, "")
+	w.End(w.b.Owner())
+	w.join(t, w.c, "other", "")
+	if n, err := w.Delete(w.a, "team", false); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// TestLeave checks that a session leaves its team when it joins another one.
+func TestLeave(t *testing.T) {
+	w := newWorld()
+	w.join(t, w.a, "one", "", "b-2")
+	w.claim(t, w.a, "")
+	if got := w.join(t, w.a, "two", ""); got.Left != "one" || !got.Created || fmt.Sprint(got.Members) != "[a-1]" || got.Tasks != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.join(t, w.b, "one", ""); got.Left != "" || fmt.Sprint(got.Members) != "[b-2]" || got.Tasks != 1 {
+		t.Errorf("the first team is %+v", got)
+	}
+	if got := w.join(t, w.b, "two", ""); got.Left != "one" || fmt.Sprint(got.Members) != "[a-1 b-2]" {
+		t.Errorf("%+v", got)
+	}
+	if teams := w.groups["p"].teams; len(teams) != 1 || teams["two"] == nil {
+		t.Errorf("a team without members is left: %v", teams)
+	}
+	// A refused call leaves the team as it is.
+	_, err := w.Join(w.a, "three", "", []string{"b-2"})
+	refused(t, err, "b-2 is a member of team two, and a session has one team at a time. Leave it out; with TeamCreate it can join by itself.")
+	if got := w.join(t, w.a, "two", ""); fmt.Sprint(got.Members) != "[a-1 b-2]" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -119,15 +119,15 @@ func TestMemory(t *testing.T) {
 func TestCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a, b := start(t, t.TempDir()), view("1"), view("2")
-		runs, ended := 0, 0
+		var runs, ended atomic.Int32
 		run := func(takes time.Duration) func(context.Context) string {
 			return func(ctx context.Context) string {
-				runs++
+				runs.Add(1)
 				select {
 				case <-time.After(takes):
 					return "started"
 				case <-ctx.Done():
-					ended++
+					ended.Add(1)
 					return "ended"
 				}
 			}
@@ -156,8 +156,8 @@ func TestCommand(t *testing.T) {
 		w.heard(a)
 		add(a, false, time.Hour)
 		time.Sleep(time.Minute)
-		if err := w.Close(); err != nil || runs != 5 || ended != 3 {
-			t.Errorf("%v; %d runs, %d of them ended", err, runs, ended)
+		if err := w.Close(); err != nil || runs.Load() != 5 || ended.Load() != 3 {
+			t.Errorf("%v; %d runs, %d of them ended", err, runs.Load(), ended.Load())
 		}
 	})
 	for want, d := range map[string]Draft{
@@ -375,7 +375,7 @@ func TestLimits(t *testing.T) {
 		{Prompt: "x"}:                                 "this session has 50 schedules, and no more are possible. Delete one with CronDelete; CronList shows them.",
 		{Prompt: "x", Durable: true}:                  "this session has 50 schedules, and no more are possible. Delete one with CronDelete; CronList shows them.",
 		{Prompt: strings.Repeat("é", 1601)}:           "prompt has 1601 characters, and the most is 1600. Write the rest to a file, and name the file.",
-		{Prompt: " \n"}:                               "prompt is empty. Give the text of the event.",
+		{Prompt: " \n"}:                               "prompt and command are empty. Give the text of the event, or a command.",
 		{Prompt: "x", Zone: strings.Repeat("a", 201)}: "cron or timezone has more than 200 characters. " + example,
 	} {
 		d.Cron, d.Once = "0 0 1 1 *", true

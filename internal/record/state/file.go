@@ -12,7 +12,10 @@ import (
 // Replace atomically replaces a private file with data, so that a reader finds
 // either the old or the new content, even after a crash. The folder must exist,
 // and the caller must hold the lock of path.
-func Replace(path string, data []byte) error {
+func Replace(path string, data []byte) error { return ReplaceAs(path, data, 0o600) }
+
+// ReplaceAs is Replace for a file with the given permissions.
+func ReplaceAs(path string, data []byte, mode fs.FileMode) error {
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a server that was killed
 		return err
@@ -22,6 +25,9 @@ func Replace(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
+	if mode != 0o600 {
+		err = errors.Join(err, f.Chmod(mode))
+	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(fresh, path)
 	}
