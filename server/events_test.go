@@ -92,7 +92,7 @@ func TestEventsListen(t *testing.T) {
 	if _, err := p.end(); err != nil {
 		t.Error(err)
 	}
-	if s.subscribers.of != nil && len(s.subscribers.of) != 0 {
+	if len(s.subscribers.of) != 0 {
 		t.Errorf("subscribers left: %v", s.subscribers.of)
 	}
 }
