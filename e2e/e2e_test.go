@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"mcp-toolset/internal/exec/mounttest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,12 +40,19 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	built = filepath.Join(dir, "mcp-toolset")
-	build := exec.Command("go", "build", "-o", built, "mcp-toolset")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "building the binary:", err)
-		return 1
+	const builtKey = "E2E_BINARY"
+	if built = os.Getenv(builtKey); built == "" || !mounttest.Inside() { // a test may start this process again
+		built = filepath.Join(dir, "mcp-toolset")
+		build := exec.Command("go", "build", "-o", built, "mcp-toolset")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "building the binary:", err)
+			return 1
+		}
+		if err := os.Setenv(builtKey, built); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	// The user who runs the tests may have settings.
 	if err := os.Setenv("XDG_CONFIG_HOME", "/nowhere/config"); err != nil {

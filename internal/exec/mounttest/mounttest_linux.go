@@ -10,12 +10,6 @@ import (
 	"testing"
 )
 
-// inside is set in the environment of a process with its own mount namespace.
-const inside = "TEST_OWN_MOUNTS"
-
-// Inside reports whether this process has its own mount namespace.
-func Inside() bool { return os.Getenv(inside) != "" }
-
 // Own starts the test again in a process that has its own mount namespace. It returns
 // true in that process, and false in the first one after the other has ended. It skips
 // the test if the user may not create a mount namespace. The first lines of a test that
