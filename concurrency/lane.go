@@ -33,6 +33,10 @@ func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
 	return &Lane{s: s, name: name, number: s.opened, roots: roots}
 }
 
+// Sibling opens a lane of the same name and roots. Its calls do not wait for those of l, except for
+// calls that change the same files.
+func (l *Lane) Sibling() *Lane { return l.s.NewLane(l.name, l.roots...) }
+
 // ErrFull is returned by Arrive if too many calls wait. The client may send the
 // call again later.
 var ErrFull = errors.New("too many calls are waiting")

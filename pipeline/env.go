@@ -58,7 +58,7 @@ func (c *call) newEnv() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
-	env.AskUser, env.Later = c.askUser, c.later
+	env.AskUser, env.Later = c.askUser, c.newLater()
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),

@@ -7,12 +7,19 @@ import (
 	"mcp-toolset/tools"
 )
 
-// later runs a tool after this call has ended, in a place of its own in the lane of the
-// session. The policy decides on it then.
-func (c *call) later(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
-	ticket, err := c.Ticket.Lane().Arrive()
-	if err != nil {
-		return nil, err
+// newLater returns Env.Later. It retains nothing of the call. The calls have a lane of their own,
+// so that a failed command of the client does not cancel them as part of its batch. It is nil for
+// a nested call.
+func (c *call) newLater() func(context.Context, string, json.RawMessage) (*tools.Response, error) {
+	if c.Ticket == nil {
+		return nil
 	}
-	return c.p.Run(ctx, Request{Tool: tool, Arguments: args, Session: c.Session, Ticket: ticket, Log: c.Log, Unattended: true})
+	p, s, log, lane := c.p, c.Session, c.p.Config.Log, c.Ticket.Lane().Sibling()
+	return func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
+		ticket, err := lane.Arrive()
+		if err != nil {
+			return nil, err
+		}
+		return p.Run(ctx, Request{Tool: tool, Arguments: args, Session: s, Ticket: ticket, Log: log, Unattended: true})
+	}
 }

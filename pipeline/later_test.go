@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/tools"
 )
@@ -14,7 +15,7 @@ import (
 // takes no events.
 func TestLater(t *testing.T) {
 	b := newBench(t, asks)
-	b.approvals(t)
+	folder := b.approvals(t)
 	b.Events = event.New()
 	owner := b.session.View().Owner()
 	if got := b.run(t, t.Context(), "Do", `{"do":"later"}`); got != "" {
@@ -34,6 +35,17 @@ func TestLater(t *testing.T) {
 		if got := strings.ReplaceAll(joinText(resp.Content), b.root, "$ROOT"); !strings.Contains(got, want) || strings.Contains(got, "approve") {
 			t.Errorf("%s: %s", args, got)
 		}
+	}
+	// A decision by number is for the call of the model.
+	const asked = `{"do":"x","path":"ask.txt"}`
+	if got := b.run(t, t.Context(), "Do", asked); !strings.Contains(got, "approval 1 is pending") {
+		t.Fatal(got)
+	}
+	if _, err := approval.Approve(t.Context(), folder, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := later(t.Context(), "Do", json.RawMessage(asked)); err != nil || !resp.Failed {
+		t.Errorf("it uses an approval of the user: %v", err)
 	}
 	if events, _ := b.Events.Take(owner); len(events) != 1 {
 		t.Errorf("the events are %v", events)

@@ -50,7 +50,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
 		return agreed, nil // approved when the call was sent before
 	}
-	if store != nil && store.Take(about) {
+	if store != nil && !c.Unattended && store.Take(about) {
 		c.before.agreed = &about
 		return agreed, nil
 	}

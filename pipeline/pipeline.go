@@ -140,6 +140,8 @@ type Config struct {
 	Audit         func(context.Context, audit.Entry) error
 	AuditRequired bool
 	AuditReady    func(context.Context) error // returns why a call cannot be logged now; may be nil
+
+	Log *slog.Logger // log of the server, for calls that no client waits for; nil: they log nothing
 }
 
 // Pipeline runs calls. It is safe for concurrent use.
@@ -155,6 +157,9 @@ type Pipeline struct {
 func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pipeline{Config: c, room: newRoom(budget)}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -100,6 +101,9 @@ var eventsUpdated = mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notifi
 	Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": eventsURI}},
 }}
 
+// acknowledged is the time for the library to acknowledge a listen stream, which comes first.
+const acknowledged = 100 * time.Millisecond
+
 // listenToEvents adds or removes a listen stream that asks for events. The stream has a session
 // of its own in the library, which is not found by its id.
 func (s *Server) listenToEvents(ctx context.Context, r *mcp.SubscriptionsListenRequest, on bool) {
@@ -116,7 +120,11 @@ func (s *Server) listenToEvents(ctx context.Context, r *mcp.SubscriptionsListenR
 	if !on {
 		notify = nil
 	}
-	s.subscribers.add(conv.session.View().Owner(), fmt.Sprintf("listen %p", client), notify)
+	owner := conv.session.View().Owner()
+	s.subscribers.add(owner, fmt.Sprintf("listen %p", client), notify)
+	if on && s.Pipeline.Events.Pending(owner) {
+		time.AfterFunc(acknowledged, notify)
+	}
 }
 
 // readEvents takes the events of the client's session.

@@ -89,6 +89,14 @@ func TestEventsListen(t *testing.T) {
 		t.Errorf("notified by %s", got)
 	}
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	// Another stream begins while the event waits.
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["%s"]},%s}}`, eventsURI, modernMeta)
+	for _, want := range []string{"acknowledged", "notifications/resources/updated"} {
+		if got := p.next(); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	if _, err := p.end(); err != nil {
 		t.Error(err)
 	}

@@ -53,7 +53,7 @@ type Env struct {
 	AskUser func(context.Context, []question.Question) (question.Reply, error)
 
 	// Later runs another tool after this call has ended, as a call of its own of the session.
-	// Nobody can be asked about it, and its answer takes no events.
+	// Nobody can be asked about it, and its answer takes no events. It is nil in a nested call.
 	Later func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
 
 	// For upstream tools.

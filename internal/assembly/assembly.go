@@ -154,7 +154,7 @@ func (a *Assembly) assemble(c Config) error {
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
-		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal,
+		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)

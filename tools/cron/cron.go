@@ -130,6 +130,9 @@ func newCreate(o Options) *tools.Tool {
 // Bash, which may be a refusal.
 func runner(env *tools.Env, command string) func(context.Context) string {
 	later := env.Later
+	if command == "" || later == nil {
+		return nil
+	}
 	return func(ctx context.Context) string {
 		args, err := json.Marshal(map[string]any{"command": command, "run_in_background": true})
 		if err != nil {

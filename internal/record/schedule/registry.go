@@ -48,8 +48,9 @@ type Registry struct {
 	mu      sync.Mutex
 	done    chan struct{} // closed when the goroutine has ended; nil: it has not started
 	file    file
-	own     []owned // in memory
-	last    int     // number of the last id in memory
+	own     []owned                     // in memory
+	used    map[session.Owner]time.Time // last use, of owners in own with a handle: nobody ends them
+	last    int                         // number of the last id in memory
 	holders map[key]*holder
 	makers  map[string]session.Owner // of durable schedules that sessions of this server made
 
@@ -82,7 +83,7 @@ func New(stateDir string, locks *filelock.Locks, events *event.Registry, log *sl
 		events: events, log: log, server: rand.Text()[:8], now: time.Now,
 		open: open, close: end, wake: make(chan struct{}, 1),
 		file:    file{filepath.Join(stateDir, "schedules.json"), locks},
-		holders: map[key]*holder{}, makers: map[string]session.Owner{},
+		holders: map[key]*holder{}, used: map[session.Owner]time.Time{}, makers: map[string]session.Owner{},
 	}
 }
 
@@ -97,6 +98,9 @@ func (r *Registry) Use(v session.View) {
 
 func (r *Registry) use(v session.View) {
 	k, now := keyOf(v), r.now()
+	if _, ok := r.used[v.Owner()]; ok {
+		r.used[v.Owner()] = now
+	}
 	switch h := r.holders[k]; {
 	case h == nil:
 		r.holders[k] = &holder{v.Owner(), now, now}
@@ -113,6 +117,7 @@ func (r *Registry) End(o session.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(func(s owned) bool { return s.owner == o })
+	delete(r.used, o)
 	for k, h := range r.holders {
 		if h.owner == o {
 			delete(r.holders, k)
@@ -180,6 +185,9 @@ func (r *Registry) addOwned(c content, v session.View, s *Schedule, run func(con
 	}
 	r.last++
 	s.ID = strconv.Itoa(r.last)
+	if v.Owner().HasHandle() {
+		r.used[v.Owner()] = r.now()
+	}
 	o := owned{Schedule: *s, owner: v.Owner(), run: run, running: new(atomic.Bool)}
 	o.ctx, o.end = context.WithCancel(r.open)
 	r.own = append(r.own, o)
@@ -342,6 +350,12 @@ func (r *Registry) fire() time.Duration {
 func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for o, last := range r.used {
+		if now.Sub(last) >= idle {
+			delete(r.used, o)
+			r.drop(func(s owned) bool { return s.owner == o })
+		}
+	}
 	wait = lookEvery
 	rest := r.own[:0]
 	for _, s := range r.own {
@@ -448,7 +462,11 @@ func (r *Registry) fireDurable(now time.Time) error {
 				live = !s.Next.Before(h.since)
 			}
 			text, last := s.advance(now, live)
-			all = append(all, fired{owner, s.event(text)})
+			e := s.event(text)
+			if r.makers[s.ID] != owner { // another session wrote the prompt
+				e.Source, e.Data = e.Source+" of an earlier session", true
+			}
+			all = append(all, fired{owner, e})
 			if s.Server = r.server; !last {
 				rest = append(rest, s)
 			}

@@ -57,10 +57,12 @@ func (w *world) heard(v session.View, want ...string) {
 	events, _ := w.events.Take(v.Owner())
 	var got []string
 	for _, e := range events {
-		if e.Data {
-			w.t.Errorf("%s is data", e.Source)
+		// The prompt of another session is data.
+		source, other := strings.CutSuffix(e.Source, " of an earlier session")
+		if e.Data != other {
+			w.t.Errorf("data is %v for %s", e.Data, e.Source)
 		}
-		got = append(got, e.Time.UTC().Format("02 15:04:05 ")+e.Source+": "+e.Text)
+		got = append(got, e.Time.UTC().Format("02 15:04:05 ")+source+": "+e.Text)
 	}
 	if g, all := strings.Join(got, "\n"), strings.Join(want, "\n"); g != all {
 		w.t.Errorf("the events are\n%s\nwant\n%s", g, all)
@@ -170,6 +172,24 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%.30q: %v", d.Command, err)
 		}
 	}
+}
+
+// TestHandle checks that the schedules of a handle that makes no calls end, since no client ends
+// it.
+func TestHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, t.TempDir())
+		s := session.New(session.Config{ID: "9", Principal: "p", Roots: []string{"/src"}, Stateless: true})
+		s.Narrow("abc")
+		v := s.View()
+		w.add(v, "0 * * * *", "x", "")
+		time.Sleep(3*time.Hour + time.Minute)
+		w.Use(v)
+		w.heard(v, "01 01:00:00 cron 1: x", "01 02:00:00 cron 1: x", "01 03:00:00 cron 1: x")
+		time.Sleep(24 * time.Hour)
+		w.heard(v, "01 04:00:00 cron 1: x", "01 05:00:00 cron 1: x", "01 06:00:00 cron 1: x", "01 07:00:00 cron 1: x")
+		w.ids(v, "")
+	})
 }
 
 func TestEnd(t *testing.T) {
