@@ -26,9 +26,10 @@ const (
 	maxBodies  = 64 // bodies being read at once
 	bodyTime   = 10 * time.Second
 	headerTime = 5 * time.Second
-	maxHeader  = 16 << 10 // bytes
-	maxConns   = 64       // of the port of a registry
-	retryBody  = "1"      // Retry-After, in seconds, if too many bodies are being read
+	maxHeader  = 16 << 10    // bytes
+	maxConns   = 64          // of the port of a registry
+	retryBody  = time.Second // Retry-After if too many bodies are being read
+	retryLater = time.Minute // and if no session or file takes the event of a durable trigger
 )
 
 // unsigned answers, with status 401, a request that Serve refuses.
@@ -59,21 +60,26 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool)
 		return true
 	}
 	name := strings.TrimPrefix(req.URL.Path, Path)
-	t := r.find(name, body, sum, trusted)
+	t, err := r.find(name, body, sum, trusted)
 	switch {
+	case t == nil && err != nil:
+		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
+		return true
 	case t == nil && trusted:
 		refuse(w, "there is no trigger "+plain.Key(name), http.StatusNotFound)
 		return true
 	case t == nil:
 		return false
 	}
-	if wait := r.deliver(t, body); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		refuse(w, fmt.Sprintf("more than %d requests in a minute to this trigger", maxRate), http.StatusTooManyRequests)
-		return true
+	switch status, wait := r.deliver(t, body); status {
+	case http.StatusTooManyRequests:
+		refuseFor(w, wait, fmt.Sprintf("more than %d requests in a minute to this trigger", maxRate), status)
+	case http.StatusServiceUnavailable:
+		refuseFor(w, wait, "there is no session for the events of this trigger now; try again later", status)
+	default:
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "accepted\n")
 	}
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, "accepted\n")
 	return true
 }
 
@@ -96,8 +102,7 @@ func (r *Registry) read(w http.ResponseWriter, req *http.Request) (body []byte, 
 	case r.bodies <- struct{}{}:
 		defer func() { <-r.bodies }()
 	default:
-		w.Header().Set("Retry-After", retryBody)
-		refuse(w, "too many requests at once", http.StatusServiceUnavailable)
+		refuseFor(w, retryBody, "too many requests at once", http.StatusServiceUnavailable)
 		return nil, false
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
@@ -114,36 +119,46 @@ func (r *Registry) read(w http.ResponseWriter, req *http.Request) (body []byte, 
 }
 
 // find returns the trigger for a request, or nil if there is none or the request may not
-// use it. It takes the same time for an unknown name as for a wrong signature.
-func (r *Registry) find(name string, body, sum []byte, trusted bool) *trigger {
+// use it. It takes the same time for an unknown name as for a wrong signature. The error is
+// that of the file.
+func (r *Registry) find(name string, body, sum []byte, trusted bool) (found *trigger, err error) {
 	r.mu.Lock()
 	r.prune(time.Now())
-	t := r.all[name]
+	err = r.load()
+	named := [...]*trigger{r.all[name], r.stored[name]} // another server may have made the second
 	r.mu.Unlock()
-	key := r.decoy
-	if t != nil {
-		key = []byte(t.secret)
+	for _, t := range named {
+		key := r.decoy
+		if t != nil {
+			key = []byte(t.secret)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write(body)
+		if signed := hmac.Equal(mac.Sum(nil), sum); t != nil && found == nil && (signed || trusted) {
+			found = t
+		}
 	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(body)
-	if !hmac.Equal(mac.Sum(nil), sum) && !trusted {
-		return nil
-	}
-	return t
+	return found, err
 }
 
-// deliver makes an event of a body. If the trigger has had too many, it returns the time
-// until it accepts another one.
-func (r *Registry) deliver(t *trigger, body []byte) (wait time.Duration) {
+// deliver makes an event of a body. It returns the status of the answer and, if that is no
+// success, the time until the request may be sent again.
+func (r *Registry) deliver(t *trigger, body []byte) (status int, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock() // held until the event is added: none follows the end of the session
-	if r.all[t.name] != t {
-		return 0 // deleted meanwhile, as if the request had come before
+	if !t.durable && r.all[t.name] != t {
+		return http.StatusAccepted, 0 // deleted meanwhile, as if the request had come before
 	}
-	now := time.Now()
+	now, owner := time.Now(), t.owner
+	if t.durable {
+		var ok bool
+		if owner, ok = r.receiver(t, now); !ok {
+			return http.StatusServiceUnavailable, retryLater
+		}
+	}
 	if len(t.latest) == maxRate {
 		if wait := rateTime - now.Sub(t.latest[0]); wait > 0 {
-			return wait
+			return http.StatusTooManyRequests, wait
 		}
 		t.latest = append(t.latest[:0], t.latest[1:]...)
 	}
@@ -153,8 +168,14 @@ func (r *Registry) deliver(t *trigger, body []byte) (wait time.Duration) {
 	if len(body) == 0 {
 		e.Text, e.Data = "a request without a body arrived", false
 	}
-	r.events.Add(t.owner, e)
-	return 0
+	r.events.Add(owner, e)
+	return http.StatusAccepted, 0
+}
+
+// refuseFor is refuse for a request that may be sent again after some time.
+func refuseFor(w http.ResponseWriter, wait time.Duration, text string, status int) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	refuse(w, text, status)
 }
 
 // refuse answers a request and closes its connection without waiting for the body.
