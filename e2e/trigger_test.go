@@ -77,9 +77,11 @@ func TestTriggersStdio(t *testing.T) {
 	}
 	w := stdioWith(t, t.TempDir(), "--settings", settings)
 	w.exchange(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}`)
+	id := 0
 	call := func(tool, args string) string {
 		t.Helper()
-		lines := w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+		id++ // the server may still hold the last one when its answer is here
+		lines := w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args))
 		var answer struct {
 			Result struct{ Content []struct{ Text string } }
 		}
