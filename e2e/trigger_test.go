@@ -18,7 +18,7 @@ import (
 )
 
 // madeTrigger matches the answer that describes a new trigger.
-var madeTrigger = regexp.MustCompile(`(?s)^Trigger \S+ made\. A signed POST (http://127\.0\.0\.1:\d+/events/\S+) is an event of this session\.\nIts secret, not shown again: ([A-Z2-7]{26})\nTo try it:\n(.*)$`)
+var madeTrigger = regexp.MustCompile(`(?s)^Trigger \S+ made\. A signed POST (http://127\.0\.0\.1:\d+/events/\S+) is an event of this session(?: or, .*?)?\.\nIts secret, not shown again: ([A-Z2-7]{26})\nTo try it:\n(.*)$`)
 
 // trigger is what the answer to create describes.
 type trigger struct{ url, secret, command string }
@@ -77,9 +77,11 @@ func TestTriggersStdio(t *testing.T) {
 	}
 	w := stdioWith(t, t.TempDir(), "--settings", settings)
 	w.exchange(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}`)
+	id := 0
 	call := func(tool, args string) string {
 		t.Helper()
-		lines := w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+		id++ // the server may still hold the last one when its answer is here
+		lines := w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, args))
 		var answer struct {
 			Result struct{ Content []struct{ Text string } }
 		}

@@ -20,13 +20,13 @@ func TestTriggers(t *testing.T) {
 	for name, h := range map[string]HTTP{"token": {Token: goodToken}, "no token": {NoAuth: true}} {
 		t.Run(name, func(t *testing.T) {
 			events := event.New()
-			triggers, owner := trigger.New(events), session.Owner{Session: "1"}
+			triggers, owner := trigger.New(t.TempDir(), nil, events), session.View{ID: "1"}
 			s, _ := newServer(t, time.Second)
 			h.Triggers = triggers
 			w := serveHTTP(t, s, h)
 			base := strings.TrimSuffix(w.url, "/mcp")
 			triggers.ServedAt(base)
-			made, err := triggers.Create(t.Context(), owner, "ci")
+			made, err := triggers.Create(t.Context(), owner, "ci", false)
 			if err != nil || made.Address != base+"/events/ci" {
 				t.Fatal(made, err)
 			}
@@ -75,7 +75,7 @@ func TestTriggers(t *testing.T) {
 			if h.NoAuth {
 				want = 3
 			}
-			if list, _ := events.Take(owner); len(list) != want || list[0].Text != "{}" {
+			if list, _ := events.Take(owner.Owner()); len(list) != want || list[0].Text != "{}" {
 				t.Errorf("the events are %v", list)
 			}
 			// Failed attempts of an address are limited, and valid requests are not.

@@ -22,8 +22,9 @@ type Options struct {
 
 // Input holds the arguments of RemoteTrigger.
 type Input struct {
-	Action string `json:"action" enum:"create,list,delete" jsonschema:"What to do"`
-	Name   string `json:"name,omitempty" jsonschema:"For create and delete: 1 to 64 letters, digits, - and _"`
+	Action  string `json:"action" enum:"create,list,delete" jsonschema:"What to do"`
+	Name    string `json:"name,omitempty" jsonschema:"For create and delete: 1 to 64 letters, digits, - and _"`
+	Durable bool   `json:"durable,omitempty" jsonschema:"For create, on an HTTP server: the trigger outlives this session and a restart; default false"`
 }
 
 // Output holds the triggers that a call is about.
@@ -38,7 +39,8 @@ type Output struct {
 type Trigger struct {
 	Name     string `json:"name" jsonschema:"Its name"`
 	Address  string `json:"address" jsonschema:"Where requests are sent, with POST"`
-	Requests int    `json:"requests" jsonschema:"Number of accepted requests"`
+	Requests int    `json:"requests" jsonschema:"Number of requests that this server accepted"`
+	Durable  bool   `json:"durable,omitempty" jsonschema:"It outlives its session and the server"`
 }
 
 const (
@@ -64,10 +66,10 @@ func New(o Options) *tools.Tool {
 		IsConcurrencySafe: lists,
 		IsIdempotent:      lists,
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return in.Action == create }),
-		Prepare:           func(_ *tools.Env, in Input) (Input, error) { return in, check(in) },
+		Prepare:           func(_ *tools.Env, in Input) (Input, error) { return in, check(o.Triggers, in) },
 		Check:             func(_ *tools.Env, in Input) *policy.Decision { return ask(o.Triggers, in) },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			out, err := run(ctx, o.Triggers, env.Session.Owner(), in)
+			out, err := run(ctx, o.Triggers, env.Session, in)
 			return tools.Result[Output]{Data: out, Private: true}, err
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
@@ -77,15 +79,25 @@ func New(o Options) *tools.Tool {
 func describe(r *triggers.Registry, in Input) string {
 	switch in.Action {
 	case create:
-		return "Let other programs send events to this session: POST " + r.Address(in.Name)
+		return "Let other programs send events to this session" + later(" and", in.Durable) + ": POST " + r.Address(in.Name)
 	case remove:
 		return "Delete the trigger " + in.Name
 	}
 	return "List the triggers of this session"
 }
 
-func check(in Input) error {
+// later names the sessions that also get the events of a durable trigger, after a conjunction.
+func later(and string, durable bool) string {
+	if durable {
+		return and + " later ones with its token and first folder"
+	}
+	return ""
+}
+
+func check(r *triggers.Registry, in Input) error {
 	switch {
+	case in.Durable && in.Action != create:
+		return fault.New("durable is true, which only the action create knows", "Leave it out.")
 	case in.Action == list && in.Name != "":
 		return fault.New("name is given, and the action list shows all triggers", "Leave it out.")
 	case in.Action == list:
@@ -93,7 +105,10 @@ func check(in Input) error {
 	case in.Name == "":
 		return fault.New("name is missing, which the action "+in.Action+" requires", "Add it.")
 	}
-	return triggers.CheckName(in.Name)
+	if err := triggers.CheckName(in.Name); err != nil || !in.Durable {
+		return err
+	}
+	return r.CheckDurable()
 }
 
 // ask returns the decision to ask the user before a way in is opened.
@@ -103,21 +118,21 @@ func ask(r *triggers.Registry, in Input) *policy.Decision {
 	}
 	return &policy.Decision{
 		Behavior: policy.Ask, Layer: policy.LayerTool,
-		Reason: "other programs could then send text to this session, by POST " + r.Address(in.Name),
+		Reason: "other programs could then send text to this session" + later(" and", in.Durable) + ", by POST " + r.Address(in.Name),
 		Next:   "ask the user to add the allow rule RemoteTrigger(create)",
 	}
 }
 
-func run(ctx context.Context, r *triggers.Registry, o session.Owner, in Input) (Output, error) {
+func run(ctx context.Context, r *triggers.Registry, v session.View, in Input) (Output, error) {
 	switch in.Action {
 	case create:
-		made, err := r.Create(ctx, o, in.Name)
+		made, err := r.Create(ctx, v, in.Name, in.Durable)
 		if err != nil {
 			return Output{}, err
 		}
-		return Output{[]Trigger{{in.Name, made.Address, 0}}, made.Secret, madeText(in.Name, made)}, nil
+		return Output{[]Trigger{{in.Name, made.Address, 0, in.Durable}}, made.Secret, madeText(in, made)}, nil
 	case remove:
-		closed, err := r.Delete(o, in.Name)
+		closed, err := r.Delete(ctx, v, in.Name)
 		if err != nil {
 			return Output{}, err
 		}
@@ -127,10 +142,14 @@ func run(ctx context.Context, r *triggers.Registry, o session.Owner, in Input) (
 		}
 		return Output{[]Trigger{}, "", text}, nil
 	}
+	all, err := r.List(v)
+	if err != nil {
+		return Output{}, err
+	}
 	out := Output{Triggers: []Trigger{}}
 	var lines []string
-	for _, t := range r.List(o) {
-		out.Triggers = append(out.Triggers, Trigger{t.Name, t.Address, t.Count})
+	for _, t := range all {
+		out.Triggers = append(out.Triggers, Trigger{t.Name, t.Address, t.Count, t.Durable})
 		lines = append(lines, line(t))
 	}
 	if out.text = strings.Join(lines, "\n"); len(lines) == 0 {
@@ -140,17 +159,20 @@ func run(ctx context.Context, r *triggers.Registry, o session.Owner, in Input) (
 }
 
 // madeText describes a new trigger, with a command for a shell to try it.
-func madeText(name string, made triggers.Created) string {
-	return fmt.Sprintf(`Trigger %s made. A signed POST %s is an event of this session.
+func madeText(in Input, made triggers.Created) string {
+	return fmt.Sprintf(`Trigger %s made. A signed POST %s is an event of this session%s.
 Its secret, not shown again: %s
 To try it:
 BODY='{"status":"ok"}'
-curl --data-binary "$BODY" -H "%s: sha256=$(printf %%s "$BODY" | openssl dgst -sha256 -hmac %[3]s -r | cut -d' ' -f1)" '%[2]s'`,
-		name, made.Address, made.Secret, triggers.Header)
+curl --data-binary "$BODY" -H "%s: sha256=$(printf %%s "$BODY" | openssl dgst -sha256 -hmac %[4]s -r | cut -d' ' -f1)" '%[2]s'`,
+		in.Name, made.Address, later(" or, after it, of", in.Durable), made.Secret, triggers.Header)
 }
 
 func line(t triggers.Trigger) string {
 	text := t.Name + ": POST " + t.Address
+	if t.Durable {
+		text += ", durable"
+	}
 	switch t.Count {
 	case 0:
 		return text + ", no request yet"

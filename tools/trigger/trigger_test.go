@@ -3,6 +3,7 @@ package trigger
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,15 +12,21 @@ import (
 
 	"mcp-toolset/internal/event"
 	triggers "mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
 
+func newRegistry(t *testing.T) *triggers.Registry {
+	state := t.TempDir()
+	return triggers.New(state, filelock.New(filepath.Join(state, "locks")), event.New())
+}
+
 func TestCases(t *testing.T) {
 	secret := regexp.MustCompile(`[A-Z2-7]{26}`)
 	toolstest.RunSeveral(t, func(*toolstest.Workspace) []*tools.Tool {
-		r := triggers.New(event.New())
+		r := newRegistry(t)
 		r.ServedAt("http://127.0.0.1:8808")
 		return []*tools.Tool{New(Options{r})}
 	}, "testdata", func(text string) string { return secret.ReplaceAllString(text, "SECRET") })
@@ -29,7 +36,7 @@ func TestCases(t *testing.T) {
 func TestList(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	synctest.Test(t, func(t *testing.T) {
-		r := triggers.New(event.New())
+		r := newRegistry(t)
 		r.ServedAt("https://h")
 		tool := New(Options{r})
 		call := func(args string) string {
@@ -55,16 +62,20 @@ func TestList(t *testing.T) {
 // TestCheck checks which calls ask, and what the user sees.
 func TestCheck(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
-	r := triggers.New(event.New())
+	r := newRegistry(t)
 	tool := New(Options{r})
 	for _, tc := range []struct {
 		args, shown, asked string
 		readOnly           bool
 	}{
 		{`{"action": "create", "name": "ci"}`, "Let other programs send events to this session: POST http://127.0.0.1:PORT/events/ci with a free port", "other programs could then send text to this session, by POST http://127.0.0.1:PORT/events/ci with a free port", false},
+		{`{"action": "create", "name": "ci", "durable": true}`, "Let other programs send events to this session and later ones with its token and first folder: POST https://h/events/ci", "other programs could then send text to this session and later ones with its token and first folder, by POST https://h/events/ci", false},
 		{`{"action": "delete", "name": "ci"}`, "Delete the trigger ci", "", false},
 		{`{"action": "list"}`, "List the triggers of this session", "", true},
 	} {
+		if strings.Contains(tc.args, "durable") {
+			r.ServedAt("https://h")
+		}
 		c, err := tool.Parse(json.RawMessage(tc.args))
 		if err != nil {
 			t.Fatal(err)

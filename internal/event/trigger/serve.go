@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -23,12 +24,14 @@ import (
 
 // The limits of serving.
 const (
-	maxBodies  = 64 // bodies being read at once
-	bodyTime   = 10 * time.Second
+	maxBodies  = 64              // bodies being read at once, of requests with a token and of others each
+	maxOfHost  = 16              // of these, of requests without a token from one address
+	bodyTime   = 3 * time.Second // until a body of 64 KiB has arrived
 	headerTime = 5 * time.Second
-	maxHeader  = 16 << 10 // bytes
-	maxConns   = 64       // of the port of a registry
-	retryBody  = "1"      // Retry-After, in seconds, if too many bodies are being read
+	maxHeader  = 16 << 10    // bytes
+	maxConns   = 64          // of the port of a registry
+	retryBody  = time.Second // Retry-After if too many bodies are being read
+	retryLater = time.Minute // and if no session or file takes the event of a durable trigger
 )
 
 // unsigned answers, with status 401, a request that Serve refuses.
@@ -54,26 +57,31 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool)
 		refuse(w, "send the body without Content-Encoding", http.StatusUnsupportedMediaType)
 		return true
 	}
-	body, ok := r.read(w, req)
+	body, ok := r.read(w, req, trusted)
 	if !ok {
 		return true
 	}
 	name := strings.TrimPrefix(req.URL.Path, Path)
-	t := r.find(name, body, sum, trusted)
+	t, err := r.find(name, body, sum, trusted)
 	switch {
+	case t == nil && err != nil:
+		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
+		return true
 	case t == nil && trusted:
 		refuse(w, "there is no trigger "+plain.Key(name), http.StatusNotFound)
 		return true
 	case t == nil:
 		return false
 	}
-	if wait := r.deliver(t, body); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		refuse(w, fmt.Sprintf("more than %d requests in a minute to this trigger", maxRate), http.StatusTooManyRequests)
-		return true
+	switch status, wait := r.deliver(t, body); status {
+	case http.StatusTooManyRequests:
+		refuseFor(w, wait, fmt.Sprintf("more than %d requests in a minute to this trigger", maxRate), status)
+	case http.StatusServiceUnavailable:
+		refuseFor(w, wait, "there is no session for the events of this trigger now; try again later", status)
+	default:
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "accepted\n")
 	}
-	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, "accepted\n")
 	return true
 }
 
@@ -91,59 +99,103 @@ func signature(req *http.Request) (sum []byte, ok bool) {
 }
 
 // read reads a body. It answers and returns false if that fails.
-func (r *Registry) read(w http.ResponseWriter, req *http.Request) (body []byte, ok bool) {
-	select {
-	case r.bodies <- struct{}{}:
-		defer func() { <-r.bodies }()
-	default:
-		w.Header().Set("Retry-After", retryBody)
-		refuse(w, "too many requests at once", http.StatusServiceUnavailable)
+func (r *Registry) read(w http.ResponseWriter, req *http.Request, trusted bool) (body []byte, ok bool) {
+	from := "" // of all requests with a token
+	if !trusted {
+		if from, _, _ = net.SplitHostPort(req.RemoteAddr); from == "" {
+			from = "unknown"
+		}
+	}
+	if !r.bodies.enter(from) {
+		refuseFor(w, retryBody, "too many requests at once", http.StatusServiceUnavailable)
 		return nil, false
 	}
+	defer r.bodies.leave(from)
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(io.LimitReader(req.Body, MaxBody+1))
 	switch {
 	case len(body) > MaxBody:
 		refuse(w, tooLarge, http.StatusRequestEntityTooLarge)
 	case err != nil:
-		refuse(w, "the body did not arrive as a whole within 10 s", http.StatusBadRequest)
+		refuse(w, "the body did not arrive as a whole within 3 s", http.StatusBadRequest)
 	default:
 		return body, true
 	}
 	return nil, false
 }
 
-// find returns the trigger for a request, or nil if there is none or the request may not
-// use it. It takes the same time for an unknown name as for a wrong signature.
-func (r *Registry) find(name string, body, sum []byte, trusted bool) *trigger {
-	r.mu.Lock()
-	r.prune(time.Now())
-	t := r.all[name]
-	r.mu.Unlock()
-	key := r.decoy
-	if t != nil {
-		key = []byte(t.secret)
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write(body)
-	if !hmac.Equal(mac.Sum(nil), sum) && !trusted {
-		return nil
-	}
-	return t
+// bodies counts the bodies that are being read, by address; "" stands for requests with a token.
+type bodies struct {
+	mu  sync.Mutex
+	of  map[string]int
+	all int // without those with a token
 }
 
-// deliver makes an event of a body. If the trigger has had too many, it returns the time
-// until it accepts another one.
-func (r *Registry) deliver(t *trigger, body []byte) (wait time.Duration) {
+// enter reports whether one more body from an address may be read. If so, leave ends it.
+func (b *bodies) enter(from string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if from == "" && b.of[from] >= maxBodies || from != "" && (b.all >= maxBodies || b.of[from] >= maxOfHost) {
+		return false
+	}
+	if b.of[from]++; from != "" {
+		b.all++
+	}
+	return true
+}
+
+func (b *bodies) leave(from string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of[from]--; b.of[from] == 0 {
+		delete(b.of, from)
+	}
+	if from != "" {
+		b.all--
+	}
+}
+
+// find returns the trigger for a request, or nil if there is none or the request may not
+// use it. It takes the same time for an unknown name as for a wrong signature. The error is
+// that of the file.
+func (r *Registry) find(name string, body, sum []byte, trusted bool) (found *trigger, err error) {
+	r.mu.Lock()
+	r.prune(time.Now())
+	err = r.load()
+	named := [...]*trigger{r.all[name], r.stored[name]} // another server may have made the second
+	r.mu.Unlock()
+	for _, t := range named {
+		key := r.decoy
+		if t != nil {
+			key = []byte(t.secret)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write(body)
+		if signed := hmac.Equal(mac.Sum(nil), sum); t != nil && found == nil && (signed || trusted) {
+			found = t
+		}
+	}
+	return found, err
+}
+
+// deliver makes an event of a body. It returns the status of the answer and, if that is no
+// success, the time until the request may be sent again.
+func (r *Registry) deliver(t *trigger, body []byte) (status int, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock() // held until the event is added: none follows the end of the session
-	if r.all[t.name] != t {
-		return 0 // deleted meanwhile, as if the request had come before
+	if !t.durable && r.all[t.name] != t {
+		return http.StatusAccepted, 0 // deleted meanwhile, as if the request had come before
 	}
-	now := time.Now()
+	now, owner := time.Now(), t.owner
+	if t.durable {
+		var ok bool
+		if owner, ok = r.receiver(t, now); !ok {
+			return http.StatusServiceUnavailable, retryLater
+		}
+	}
 	if len(t.latest) == maxRate {
 		if wait := rateTime - now.Sub(t.latest[0]); wait > 0 {
-			return wait
+			return http.StatusTooManyRequests, wait
 		}
 		t.latest = append(t.latest[:0], t.latest[1:]...)
 	}
@@ -153,8 +205,14 @@ func (r *Registry) deliver(t *trigger, body []byte) (wait time.Duration) {
 	if len(body) == 0 {
 		e.Text, e.Data = "a request without a body arrived", false
 	}
-	r.events.Add(t.owner, e)
-	return 0
+	r.events.Add(owner, e)
+	return http.StatusAccepted, 0
+}
+
+// refuseFor is refuse for a request that may be sent again after some time.
+func refuseFor(w http.ResponseWriter, wait time.Duration, text string, status int) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	refuse(w, text, status)
 }
 
 // refuse answers a request and closes its connection without waiting for the body.

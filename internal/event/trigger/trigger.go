@@ -1,8 +1,10 @@
 // Package trigger holds the webhooks of sessions. A request to POST /events/NAME that is
 // signed with the secret of the trigger NAME becomes an event of the session that made it.
 //
-// A name is unique in a server, all of whose clients have one principal. Everything is in
-// memory: triggers end with their session and with the server. Errors are worded for models.
+// A name is unique in a server. A trigger is in memory and ends with its session, or it is
+// durable: then it is in a file of the state folder, which all HTTP servers with that folder
+// serve, and it belongs to the principal and the first root of its session. Errors are worded
+// for models.
 package trigger
 
 import (
@@ -18,6 +20,8 @@ import (
 	"time"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/durable"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
@@ -34,6 +38,8 @@ const (
 	rateTime = time.Minute
 	// maxIdle is the timeout of a session with a handle. It is that of an HTTP session.
 	maxIdle = 4 * time.Hour
+	// maxSessions is the limit of the sessions that can get the events of durable triggers.
+	maxSessions = 2000
 	// mostNamed is the number of names in an error.
 	mostNamed = 5
 )
@@ -51,30 +57,44 @@ func CheckName(name string) error {
 // Registry holds the triggers of a server. It is safe for concurrent use.
 type Registry struct {
 	events *event.Registry
-	bodies chan struct{} // one element for each body being read
-	decoy  []byte        // key for the signatures of unknown names
+	bodies bodies
+	decoy  []byte // key for the signatures of unknown names
 
 	mu       sync.Mutex
 	base     string // address without path; "": listen while there is a trigger
 	listener *listener
-	all      map[string]*trigger // by name
-	used     map[session.Owner]time.Time
+	all      map[string]*trigger // in memory, by name
+	stored   map[string]*trigger // durable, as load found them, by name
+	used     map[session.Owner]use
 	closed   bool
+
+	creating sync.Mutex // held while a trigger is created; locked before mu
+	file     durable.File[content]
+}
+
+// use is the last call of a session.
+type use struct {
+	key durable.Key
+	at  time.Time
 }
 
 // trigger is one webhook.
 type trigger struct {
 	name, secret string
-	owner        session.Owner
+	owner        session.Owner // of a durable trigger: if made
+	durable      bool
+	made         bool        // a session of this server made a durable trigger
+	key          durable.Key // whose a durable trigger is
 	count        int
 	latest       []time.Time // the latest accepted requests, at most maxRate
 }
 
-// New returns an empty registry that adds to events.
-func New(events *event.Registry) *Registry {
+// New returns the registry of a server with a state folder, whose locks are locks. It adds
+// to events.
+func New(stateDir string, locks *filelock.Locks, events *event.Registry) *Registry {
 	return &Registry{
-		events: events, bodies: make(chan struct{}, maxBodies), decoy: []byte(rand.Text()),
-		all: map[string]*trigger{}, used: map[session.Owner]time.Time{},
+		events: events, bodies: bodies{of: map[string]int{}}, decoy: []byte(rand.Text()),
+		all: map[string]*trigger{}, used: map[session.Owner]use{}, file: newFile(stateDir, locks),
 	}
 }
 
@@ -110,22 +130,18 @@ func (r *Registry) address(name string) string {
 type Created struct{ Address, Secret string }
 
 // Create makes a trigger. It opens the port if no server passes requests to Serve.
-func (r *Registry) Create(ctx context.Context, o session.Owner, name string) (Created, error) {
+func (r *Registry) Create(ctx context.Context, v session.View, name string, durable bool) (Created, error) {
+	r.creating.Lock()
+	defer r.creating.Unlock()
+	if durable {
+		return r.createDurable(ctx, v, name)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	r.prune(now)
-	own := r.own(o)
-	switch t := r.all[name]; {
-	case r.closed:
-		return Created{}, fault.New("the server is ending", "Go on without a trigger.")
-	case t != nil && t.owner == o:
-		return Created{}, fault.New("there is a trigger "+name+" already", "Choose another name, or delete it first.")
-	case t != nil:
-		return Created{}, fault.New("another session of this server has a trigger "+name, "Choose another name.")
-	case len(own) >= maxOwn:
-		return Created{}, fault.New(fmt.Sprintf("this session has %d triggers, and no more may", len(own)), "Delete one that is not needed.")
-	case len(r.all) >= maxAll:
+	if err := r.room(v, name); err != nil {
+		return Created{}, err
+	}
+	if len(r.all) >= maxAll {
 		return Created{}, fault.New(fmt.Sprintf("the server has %d triggers, and no more may", len(r.all)), "Wait until another session ends.")
 	}
 	if r.base == "" && r.listener == nil {
@@ -135,49 +151,93 @@ func (r *Registry) Create(ctx context.Context, o session.Owner, name string) (Cr
 		}
 		r.listener = r.serve(l)
 	}
-	t := &trigger{name: name, secret: rand.Text(), owner: o}
-	r.all[name], r.used[o] = t, now
+	t := &trigger{name: name, secret: rand.Text(), owner: v.Owner()}
+	r.all[name] = t
+	r.use(v)
 	return Created{r.address(name), t.secret}, nil
+}
+
+// room returns an error if a session cannot make a trigger of a name. The caller holds mu.
+func (r *Registry) room(v session.View, name string) error {
+	r.prune(time.Now())
+	if r.closed {
+		return fault.New("the server is ending", "Go on without a trigger.")
+	}
+	if err := r.load(); err != nil {
+		return err
+	}
+	list, own, stored := r.visible(v), r.all[name], r.stored[name]
+	switch {
+	case slices.ContainsFunc(list, func(t *trigger) bool { return t.name == name }):
+		return fault.New("there is a trigger "+name+" already", "Choose another name, or delete it first.")
+	case own != nil:
+		return fault.New("another session of this server has a trigger "+name, "Choose another name.")
+	case stored != nil:
+		return fault.New("there is a durable trigger "+name+" of another token or first folder", "Choose another name.")
+	case len(list) >= maxOwn:
+		return fault.New(fmt.Sprintf("this session has %d triggers, and no more may", len(list)), "Delete one that is not needed.")
+	}
+	return nil
 }
 
 // Trigger describes a trigger.
 type Trigger struct {
 	Name, Address string
-	Count         int           // number of accepted requests
+	Durable       bool
+	Count         int           // number of requests that this server accepted
 	Idle          time.Duration // time since the last one
 }
 
-// List returns the triggers of a session by name.
-func (r *Registry) List(o session.Owner) []Trigger {
+// List returns the triggers of a session by name, with the durable ones of its principal and
+// first root.
+func (r *Registry) List(v session.View) ([]Trigger, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.load(); err != nil {
+		return nil, err
+	}
 	now := time.Now()
 	var list []Trigger
-	for _, t := range r.own(o) {
-		d := Trigger{Name: t.name, Address: r.address(t.name), Count: t.count}
+	for _, t := range r.visible(v) {
+		d := Trigger{Name: t.name, Address: r.address(t.name), Durable: t.durable, Count: t.count}
 		if n := len(t.latest); n > 0 {
 			d.Idle = now.Sub(t.latest[n-1])
 		}
 		list = append(list, d)
 	}
-	return list
+	return list, nil
 }
 
-// Delete deletes a trigger of a session. It reports whether a port was closed.
-func (r *Registry) Delete(o session.Owner, name string) (closed bool, err error) {
+// Delete deletes a trigger that List returns. It reports whether a port was closed.
+func (r *Registry) Delete(ctx context.Context, v session.View, name string) (closed bool, err error) {
+	t, closed, err := r.deleteOwn(v, name)
+	if t == nil || err != nil {
+		return closed, err
+	}
+	return false, r.deleteDurable(ctx, t)
+}
+
+// deleteOwn deletes a trigger in memory. If the name is that of a durable one, it returns that.
+func (r *Registry) deleteOwn(v session.View, name string) (stored *trigger, closed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.all[name]; t == nil || t.owner != o {
-		return false, r.unknown(o, name)
+	if t := r.all[name]; t != nil && t.owner == v.Owner() {
+		return nil, r.remove(name), nil
 	}
-	return r.remove(name), nil
+	if err := r.load(); err != nil {
+		return nil, false, err
+	}
+	if t := r.stored[name]; t != nil && t.key == durable.KeyOf(v) {
+		return t, false, nil
+	}
+	return nil, false, r.unknown(v, name)
 }
 
 // unknown returns the error for a name that no trigger of the session has.
-func (r *Registry) unknown(o session.Owner, name string) error {
+func (r *Registry) unknown(v session.View, name string) error {
 	fact := "this session has no trigger " + name
 	var names []string
-	for _, t := range r.own(o) {
+	for _, t := range r.visible(v) {
 		names = append(names, t.name)
 	}
 	switch n := len(names); {
@@ -192,22 +252,44 @@ func (r *Registry) unknown(o session.Owner, name string) error {
 }
 
 // Use records a call of a session.
-func (r *Registry) Use(o session.Owner) {
+func (r *Registry) Use(v session.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.used[o]; ok {
-		r.used[o] = time.Now()
-	}
+	r.use(v)
 }
 
-// Forget deletes the triggers of a session that has ended. No event follows.
+func (r *Registry) use(v session.View) {
+	if _, known := r.used[v.Owner()]; !known && len(r.used) >= maxSessions {
+		r.makeRoom()
+	}
+	r.used[v.Owner()] = use{durable.KeyOf(v), time.Now()}
+}
+
+// makeRoom drops the session without a trigger in memory that has made no call for the
+// longest time. The caller holds mu.
+func (r *Registry) makeRoom() {
+	busy := map[session.Owner]bool{}
+	for _, t := range r.all {
+		busy[t.owner] = true
+	}
+	var oldest session.Owner
+	var at time.Time
+	for o, u := range r.used {
+		if !busy[o] && (at.IsZero() || u.at.Before(at)) {
+			oldest, at = o, u.at
+		}
+	}
+	delete(r.used, oldest)
+}
+
+// Forget deletes the triggers in memory of a session that has ended. No event follows.
 func (r *Registry) Forget(o session.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forget(o)
 }
 
-// Close deletes all triggers.
+// Close deletes all triggers in memory.
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,6 +297,7 @@ func (r *Registry) Close() error {
 	for name := range r.all {
 		r.remove(name)
 	}
+	clear(r.used)
 	return nil
 }
 
@@ -222,25 +305,22 @@ func (r *Registry) forget(o session.Owner) {
 	for _, t := range r.own(o) {
 		r.remove(t.name)
 	}
+	delete(r.used, o)
 }
 
 // prune deletes the triggers of sessions with a handle that make no calls, since their
 // clients never end them. The caller holds mu.
 func (r *Registry) prune(now time.Time) {
-	for o, used := range r.used {
-		if o.HasHandle() && now.Sub(used) >= maxIdle {
+	for o, u := range r.used {
+		if o.HasHandle() && now.Sub(u.at) >= maxIdle {
 			r.forget(o)
 		}
 	}
 }
 
-// remove deletes a trigger, and closes the port after the last one. The caller holds mu.
+// remove deletes a trigger in memory, and closes the port after the last one. The caller holds mu.
 func (r *Registry) remove(name string) (closed bool) {
-	o := r.all[name].owner
 	delete(r.all, name)
-	if len(r.own(o)) == 0 {
-		delete(r.used, o)
-	}
 	if r.listener == nil || len(r.all) > 0 {
 		return false
 	}
@@ -249,7 +329,7 @@ func (r *Registry) remove(name string) (closed bool) {
 	return true
 }
 
-// own returns the triggers of a session by name. The caller holds mu.
+// own returns the triggers in memory of a session. The caller holds mu.
 func (r *Registry) own(o session.Owner) []*trigger {
 	var own []*trigger
 	for _, t := range r.all {
@@ -257,6 +337,5 @@ func (r *Registry) own(o session.Owner) []*trigger {
 			own = append(own, t)
 		}
 	}
-	slices.SortFunc(own, func(a, b *trigger) int { return cmp.Compare(a.name, b.name) })
 	return own
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,24 +16,28 @@ import (
 	"time"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/session"
 )
 
-var me, other = session.Owner{Session: "1"}, session.Owner{Session: "2"}
+var me, other = session.View{ID: "1"}, session.View{ID: "2"}
 
-// handle returns the owner of requests with a handle.
-func handle(h string) session.Owner { return session.View{Stateless: true, Handle: h}.Owner() }
+// handle returns a session of requests with a handle.
+func handle(h string) session.View { return session.View{Stateless: true, Handle: h} }
 
 // served returns a registry whose requests another server passes on.
-func served() *Registry {
-	r := New(event.New())
+func served(t *testing.T) *Registry { return servedFrom(t.TempDir()) }
+
+// servedFrom is served with a state folder.
+func servedFrom(state string) *Registry {
+	r := New(state, filelock.New(filepath.Join(state, "locks")), event.New())
 	r.ServedAt("https://host:1")
 	return r
 }
 
-func (r *Registry) make(t *testing.T, o session.Owner, name string) (secret string) {
+func (r *Registry) make(t *testing.T, v session.View, name string) (secret string) {
 	t.Helper()
-	made, err := r.Create(t.Context(), o, name)
+	made, err := r.Create(t.Context(), v, name, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +71,9 @@ func (r *Registry) post(t *testing.T, name, body string, trusted bool, signature
 	return text
 }
 
-func texts(r *Registry, o session.Owner) string {
+func texts(r *Registry, v session.View) string {
 	var all []string
-	list, _ := r.events.Take(o)
+	list, _ := r.events.Take(v.Owner())
 	for _, e := range list {
 		all = append(all, fmt.Sprintf("%s %v: %s", e.Source, e.Data, e.Text))
 	}
@@ -76,7 +81,7 @@ func texts(r *Registry, o session.Owner) string {
 }
 
 func TestServe(t *testing.T) {
-	r := served()
+	r := served(t)
 	secret, second := r.make(t, me, "ci"), r.make(t, other, "other")
 	if len(secret) < 26 || secret == second {
 		t.Errorf("the secrets are %q and %q", secret, second)
@@ -132,7 +137,7 @@ func TestServe(t *testing.T) {
 // TestChunked checks the limit of a body without an announced length, and other requests
 // that are refused.
 func TestChunked(t *testing.T) {
-	r := served()
+	r := served(t)
 	secret := r.make(t, me, "ci")
 	send := func(method string, body io.Reader, header ...string) string {
 		req := httptest.NewRequestWithContext(t.Context(), method, Path+"ci", body)
@@ -149,7 +154,7 @@ func TestChunked(t *testing.T) {
 		got, want string
 	}{
 		{send("POST", strings.NewReader(strings.Repeat("x", MaxBody+1)), sign...), "413 the body has more than 65536 bytes"},
-		{send("POST", io.MultiReader(strings.NewReader("x"), broken{}), sign...), "400 the body did not arrive as a whole within 10 s"},
+		{send("POST", io.MultiReader(strings.NewReader("x"), broken{}), sign...), "400 the body did not arrive as a whole within 3 s"},
 		{send("GET", nil, sign...), "405 method not allowed; send POST"},
 		{send("PUT", nil), "405 method not allowed; send POST"},
 		{send("POST", nil, append(sign, "Content-Encoding", "gzip")...), "415 send the body without Content-Encoding"},
@@ -159,24 +164,35 @@ func TestChunked(t *testing.T) {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
-	if len(r.bodies) > 0 {
-		t.Fatalf("%d bodies are being read", len(r.bodies))
+	if len(r.bodies.of) > 0 || r.bodies.all != 0 {
+		t.Fatalf("bodies are being read: %v", r.bodies.of)
 	}
-	for range maxBodies {
-		r.bodies <- struct{}{}
+	// Bodies without a token keep out no request with one, and those of one address none of another.
+	const here = "192.0.2.1" // of httptest
+	for range maxOfHost {
+		r.bodies.enter(here)
 	}
 	if got := r.post(t, "ci", "", false, sign[1]); got != "503 too many requests at once [1]" {
 		t.Error(got)
 	}
-	<-r.bodies
-	if got := r.post(t, "ci", "", false, sign[1]); got != "202 accepted" || len(r.bodies) != maxBodies-1 {
-		t.Errorf("%s, %d bodies", got, len(r.bodies))
+	if got := r.post(t, "ci", "", true, ""); got != "202 accepted" {
+		t.Errorf("with the token: %s", got)
+	}
+	r.bodies.leave(here)
+	if got := r.post(t, "ci", "", false, sign[1]); got != "202 accepted" {
+		t.Error(got)
+	}
+	for i := range maxBodies {
+		r.bodies.enter(fmt.Sprint(i))
+	}
+	if got := r.post(t, "ci", "", false, sign[1]); got != "503 too many requests at once [1]" {
+		t.Error(got)
 	}
 }
 
 // TestEndless checks that a body is not read further than needed.
 func TestEndless(t *testing.T) {
-	r := served()
+	r := served(t)
 	body := new(endless)
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+"ci", body)
 	w := httptest.NewRecorder()
@@ -202,7 +218,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := served()
+		r := served(t)
 		r.make(t, me, "ci")
 		secret := r.make(t, me, "b")
 		for i := range maxRate {
@@ -232,7 +248,7 @@ func TestRate(t *testing.T) {
 			t.Error(got)
 		}
 		time.Sleep(3 * time.Second)
-		if got := fmt.Sprint(r.List(me)); got != "[{b https://host:1/events/b 1 33s} {ci https://host:1/events/ci 61 3s}]" {
+		if got := fmt.Sprint(r.List(me)); got != "[{b https://host:1/events/b false 1 33s} {ci https://host:1/events/ci false 61 3s}] <nil>" {
 			t.Error(got)
 		}
 	})
@@ -240,15 +256,15 @@ func TestRate(t *testing.T) {
 
 // TestErrors checks the limits and the errors about names.
 func TestErrors(t *testing.T) {
-	r := served()
+	r := served(t)
 	fails := func(got error, want string) {
 		t.Helper()
 		if got == nil || got.Error() != want {
 			t.Errorf("%v, want %s", got, want)
 		}
 	}
-	create := func(o session.Owner, name string) error { _, err := r.Create(t.Context(), o, name); return err }
-	remove := func(o session.Owner, name string) error { _, err := r.Delete(o, name); return err }
+	create := func(v session.View, name string) error { _, err := r.Create(t.Context(), v, name, false); return err }
+	remove := func(v session.View, name string) error { _, err := r.Delete(t.Context(), v, name); return err }
 	fails(remove(me, "a"), "this session has no trigger a, and no other. Make one with action create.")
 	r.make(t, me, "t00")
 	fails(create(me, "t00"), "there is a trigger t00 already. Choose another name, or delete it first.")
@@ -268,10 +284,10 @@ func TestErrors(t *testing.T) {
 	}
 	r.make(t, me, "a")
 	for i := range maxAll - maxOwn {
-		r.make(t, session.Owner{Session: fmt.Sprint("s", i/maxOwn)}, fmt.Sprint("n", i))
+		r.make(t, session.View{ID: fmt.Sprint("s", i/maxOwn)}, fmt.Sprint("n", i))
 	}
 	fails(create(other, "x"), "the server has 1000 triggers, and no more may. Wait until another session ends.")
-	r.Forget(me)
+	r.Forget(me.Owner())
 	r.make(t, other, "t00")
 	if err := r.Close(); err != nil || len(r.all)+len(r.used) > 0 {
 		t.Errorf("%v, %d triggers of %d sessions are left", err, len(r.all), len(r.used))
@@ -288,7 +304,7 @@ func TestErrors(t *testing.T) {
 // TestIdle checks that the triggers of a session with a handle end after 4 hours without a call.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := served()
+		r := served(t)
 		r.make(t, me, "a")
 		r.make(t, handle("x"), "b")
 		r.make(t, handle("y"), "c")
@@ -299,10 +315,10 @@ func TestIdle(t *testing.T) {
 		if got := r.post(t, "a", "", true) + r.post(t, "b", "", true) + r.post(t, "c", "", true); got != "202 accepted202 accepted404 there is no trigger c" {
 			t.Error(got)
 		}
-		if len(r.used) != 2 {
+		if len(r.used) != 3 {
 			t.Errorf("%d sessions are known", len(r.used))
 		}
-		r.Forget(me)
+		r.Forget(me.Owner())
 		if got := r.post(t, "a", "", true); got != "404 there is no trigger a" {
 			t.Error(got)
 		}
@@ -311,7 +327,7 @@ func TestIdle(t *testing.T) {
 
 // TestListener checks that a port is open while there is a trigger, and only then.
 func TestListener(t *testing.T) {
-	r := New(event.New())
+	r := New("", nil, event.New())
 	if got := r.Address("a"); got != "http://127.0.0.1:PORT/events/a with a free port" {
 		t.Error(got)
 	}
@@ -334,7 +350,7 @@ func TestListener(t *testing.T) {
 		text, _ := io.ReadAll(resp.Body)
 		return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(text)), " ", resp.Header.Get("WWW-Authenticate"))
 	}
-	made, err := r.Create(t.Context(), me, "a")
+	made, err := r.Create(t.Context(), me, "a", false)
 	if err != nil || !strings.HasPrefix(made.Address, "http://127.0.0.1:") {
 		t.Fatal(made, err)
 	}
@@ -356,17 +372,17 @@ func TestListener(t *testing.T) {
 		t.Error(got)
 	}
 	r.make(t, other, "b")
-	if closed, err := r.Delete(me, "a"); closed || err != nil || !open(made.Address) {
+	if closed, err := r.Delete(t.Context(), me, "a"); closed || err != nil || !open(made.Address) {
 		t.Errorf("with another trigger the port is closed: %v, %v", closed, err)
 	}
 	if got := post(made.Address, "hi", signed(made.Secret, "hi")); got != refused {
 		t.Errorf("after its end a trigger answers %s", got)
 	}
-	if closed, err := r.Delete(other, "b"); !closed || err != nil || open(made.Address) {
+	if closed, err := r.Delete(t.Context(), other, "b"); !closed || err != nil || open(made.Address) {
 		t.Errorf("after the last trigger the port is closed: %v, %v", closed, err)
 	}
-	for _, end := range []func(){func() { r.Forget(me) }, func() { r.Close() }} {
-		made, err := r.Create(t.Context(), me, "a")
+	for _, end := range []func(){func() { r.Forget(me.Owner()) }, func() { r.Close() }} {
+		made, err := r.Create(t.Context(), me, "a", false)
 		if err != nil || !open(made.Address) {
 			t.Fatal(made, err)
 		}
@@ -378,25 +394,25 @@ func TestListener(t *testing.T) {
 
 // TestEnd checks that no event follows the end of a session, while requests arrive.
 func TestEnd(t *testing.T) {
-	r := served()
+	r := served(t)
 	r.make(t, me, "a")
-	found := r.find("a", nil, nil, true)
-	r.Forget(me)
+	found, _ := r.find("a", nil, nil, true)
+	r.Forget(me.Owner())
 	r.make(t, other, "a")
 	r.deliver(found, nil)
 	if got := texts(r, me) + texts(r, other); got != "" {
 		t.Errorf("a request that a trigger of an ended session had got is an event: %s", got)
 	}
 	for range 20 {
-		r := served()
+		r := served(t)
 		r.make(t, me, "a")
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() { r.post(t, "a", "x", true) })
 		}
 		all.Go(func() {
-			r.Forget(me)
-			r.events.Forget(me)
+			r.Forget(me.Owner())
+			r.events.Forget(me.Owner())
 		})
 		all.Wait()
 		if got := texts(r, me); got != "" {

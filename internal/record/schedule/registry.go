@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/durable"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
@@ -47,11 +47,11 @@ type Registry struct {
 
 	mu      sync.Mutex
 	done    chan struct{} // closed when the goroutine has ended; nil: it has not started
-	file    file
+	file    durable.File[content]
 	own     []owned                     // in memory
 	used    map[session.Owner]time.Time // last use, of owners in own with a handle: nobody ends them
 	last    int                         // number of the last id in memory
-	holders map[key]*holder
+	holders map[durable.Key]*holder
 	makers  map[string]session.Owner // of durable schedules that sessions of this server made
 
 	starts sync.WaitGroup // commands that are being started
@@ -82,8 +82,8 @@ func New(stateDir string, locks *filelock.Locks, events *event.Registry, log *sl
 	return &Registry{
 		events: events, log: log, server: rand.Text()[:8], now: time.Now,
 		open: open, close: end, wake: make(chan struct{}, 1),
-		file:    file{filepath.Join(stateDir, "schedules.json"), locks},
-		holders: map[key]*holder{}, used: map[session.Owner]time.Time{}, makers: map[string]session.Owner{},
+		file:    newFile(stateDir, locks),
+		holders: map[durable.Key]*holder{}, used: map[session.Owner]time.Time{}, makers: map[string]session.Owner{},
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *Registry) Use(v session.View) {
 }
 
 func (r *Registry) use(v session.View) {
-	k, now := keyOf(v), r.now()
+	k, now := durable.KeyOf(v), r.now()
 	if _, ok := r.used[v.Owner()]; ok {
 		r.used[v.Owner()] = now
 	}
@@ -132,7 +132,7 @@ func (r *Registry) End(o session.Owner) {
 
 // List returns the schedules that a session can see, in the order of their next firings.
 func (r *Registry) List(v session.View) ([]Schedule, error) {
-	c, err := r.file.read()
+	c, err := r.file.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *Registry) list(c content, v session.View) []Schedule {
 		}
 	}
 	for _, s := range c.Schedules {
-		if s.key() == keyOf(v) {
+		if s.key() == durable.KeyOf(v) {
 			list = append(list, s)
 		}
 	}
@@ -163,11 +163,11 @@ func (r *Registry) Add(ctx context.Context, v session.View, d Draft, run func(co
 		return s, err
 	}
 	if d.Durable {
-		err = r.file.update(ctx, func(c *content) error { return r.addDurable(c, v, &s) })
+		err = r.file.Update(ctx, func(c *content) error { return r.addDurable(c, v, &s) })
 		r.look()
 	} else {
 		var c content
-		if c, err = r.file.read(); err == nil {
+		if c, err = r.file.Read(); err == nil {
 			err = r.addOwned(c, v, &s, run)
 		}
 	}
@@ -206,8 +206,8 @@ func (r *Registry) addDurable(c *content, v session.View, s *Schedule) error {
 		return fault.New(fmt.Sprintf("the state folder has %d durable schedules, and no more are possible", maxDurable), "Set durable to false, or delete one with CronDelete.")
 	}
 	c.Last++
-	k := keyOf(v)
-	s.ID, s.Principal, s.Root, s.Server = "d"+strconv.Itoa(c.Last), k.principal, k.root, r.server
+	k := durable.KeyOf(v)
+	s.ID, s.Principal, s.Root, s.Server = "d"+strconv.Itoa(c.Last), k.Principal, k.Root, r.server
 	c.Schedules = append(c.Schedules, *s)
 	r.use(v)
 	r.makers[s.ID] = v.Owner()
@@ -234,7 +234,7 @@ func (r *Registry) Delete(ctx context.Context, v session.View, id string) (s Sch
 		return s, unknown(plain.Key(id), list)
 	}
 	if s = list[i]; s.Durable() {
-		return s, r.file.update(ctx, func(c *content) error {
+		return s, r.file.Update(ctx, func(c *content) error {
 			n := len(c.Schedules)
 			if c.Schedules = without(c.Schedules, id); len(c.Schedules) == n {
 				return fault.New("the schedule "+id+" has ended meanwhile", "Go on; there is nothing to delete.")
@@ -328,7 +328,7 @@ func (r *Registry) fire() time.Duration {
 	if !durable {
 		return wait
 	}
-	c, err := r.file.read()
+	c, err := r.file.Read()
 	due := false
 	if err == nil {
 		if due, wait = r.anyDue(c, now, wait); due {
@@ -442,7 +442,7 @@ func (r *Registry) anyDue(c content, now time.Time, wait time.Duration) (bool, t
 // their events: if the server is killed between, a firing is lost, and none happens twice.
 func (r *Registry) fireDurable(now time.Time) error {
 	var all []fired
-	err := r.file.update(r.open, func(c *content) error {
+	err := r.file.Update(r.open, func(c *content) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for id := range r.makers {

@@ -110,7 +110,7 @@ func TestMemory(t *testing.T) {
 		w.heard(a)
 		w.heard(b)
 		w.ids(b, "")
-		if entries, err := os.ReadDir(filepath.Dir(w.file.path)); err != nil || len(entries) != 0 {
+		if entries, err := os.ReadDir(filepath.Dir(w.file.Path)); err != nil || len(entries) != 0 {
 			t.Errorf("the state folder has %v (%v)", entries, err)
 		}
 	})
@@ -406,7 +406,7 @@ func TestLimits(t *testing.T) {
 	if _, err := w.Delete(t.Context(), a, "9\n9"); err == nil || err.Error() != `there is no schedule "9\n9". Use one of 1, 2, 3, 4, 5; CronList shows all 50.` {
 		t.Error(err)
 	}
-	if err := w.file.update(t.Context(), func(c *content) error {
+	if err := w.file.Update(t.Context(), func(c *content) error {
 		for c.Last < maxDurable {
 			c.Last++
 			s := c.Schedules[0]
@@ -453,10 +453,10 @@ func TestDamaged(t *testing.T) {
 			w.Use(a)
 			w.add(a, "* * * * *", "look", "")
 			synctest.Wait()
-			if err := os.WriteFile(w.file.path, []byte(data), 0o600); err != nil {
+			if err := os.WriteFile(w.file.Path, []byte(data), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			want := "the durable schedules were not used: reading " + w.file.path + ": " + want + ". Ask the user to repair or remove that file, or to update this server."
+			want := "the durable schedules were not used: reading " + w.file.Path + ": " + want + ". Ask the user to repair or remove that file, or to update this server."
 			_, listErr := w.List(a)
 			_, addErr := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}, nil)
 			_, deleteErr := w.Delete(t.Context(), a, "d1")
@@ -467,7 +467,7 @@ func TestDamaged(t *testing.T) {
 			}
 			time.Sleep(3 * time.Minute)
 			w.heard(a, "01 00:01:00 cron 1: look", "01 00:02:00 cron 1: look", "01 00:03:00 cron 1: look")
-			if got, err := os.ReadFile(w.file.path); err != nil || string(got) != data {
+			if got, err := os.ReadFile(w.file.Path); err != nil || string(got) != data {
 				t.Errorf("%s has become %s (%v)", data, got, err)
 			}
 			_ = w.Close()
@@ -485,13 +485,13 @@ func TestCannotBeStored(t *testing.T) {
 		w, a := start(t, t.TempDir()), view("1")
 		w.add(a, "0 * * * *", "look", "durable")
 		// A folder that is not empty, in the place of the new file, stops root too.
-		inTheWay := w.file.path + ".new"
+		inTheWay := w.file.Path + ".new"
 		if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		_, err := w.Add(t.Context(), a, Draft{Cron: "* * * * *", Prompt: "x", Durable: true}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "storing the durable schedules failed: ") ||
-			!strings.HasSuffix(err.Error(), ". See with CronList whether the change was made, and ask the user to look at "+w.file.path+".") {
+			!strings.HasSuffix(err.Error(), ". See with CronList whether the change was made, and ask the user to look at "+w.file.Path+".") {
 			t.Error(err)
 		}
 		time.Sleep(2*time.Hour + 30*time.Second)
@@ -511,7 +511,7 @@ func TestKilled(t *testing.T) {
 		first := start(t, state)
 		first.add(a, "0 * * * *", "look", "durable")
 		_ = first.Close()
-		if err := os.WriteFile(first.file.path+".new", []byte(`{"version":1,"la`), 0o600); err != nil {
+		if err := os.WriteFile(first.file.Path+".new", []byte(`{"version":1,"la`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		second := start(t, state)
@@ -519,7 +519,7 @@ func TestKilled(t *testing.T) {
 		second.ids(a, "d1")
 		time.Sleep(61 * time.Minute)
 		second.heard(a, "01 01:00:10 cron d1: look")
-		if _, err := os.Stat(first.file.path + ".new"); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(first.file.Path + ".new"); !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)
 		}
 	})

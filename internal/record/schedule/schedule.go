@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/record/durable"
 	"mcp-toolset/internal/text/fault"
-	"mcp-toolset/session"
 )
 
 const (
@@ -60,18 +60,7 @@ func DurableID(id string) bool { return strings.HasPrefix(id, "d") }
 // Ends returns the time after which a recurring schedule does not fire.
 func (s *Schedule) Ends() time.Time { return s.Created.Add(Lifetime) }
 
-// key identifies whose a durable schedule is.
-type key struct{ principal, root string }
-
-func (s *Schedule) key() key { return key{s.Principal, s.Root} }
-
-func keyOf(v session.View) key {
-	k := key{principal: v.Principal}
-	if len(v.Roots) > 0 {
-		k.root = v.Roots[0]
-	}
-	return k
-}
+func (s *Schedule) key() durable.Key { return durable.Key{Principal: s.Principal, Root: s.Root} }
 
 // Draft is what a new schedule is made of.
 type Draft struct {
