@@ -36,6 +36,9 @@ func TestLater(t *testing.T) {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
+	if events, _ := b.Events.Take(owner); len(events) != 1 {
+		t.Errorf("the events are %v", events)
+	}
 	// A decision by number is for the call of the model.
 	const asked = `{"do":"x","path":"ask.txt"}`
 	if got := b.run(t, t.Context(), "Do", asked); !strings.Contains(got, "approval 1 is pending") {
@@ -46,9 +49,6 @@ func TestLater(t *testing.T) {
 	}
 	if resp, err := later(t.Context(), "Do", json.RawMessage(asked)); err != nil || !resp.Failed {
 		t.Errorf("it uses an approval of the user: %v", err)
-	}
-	if events, _ := b.Events.Take(owner); len(events) != 1 {
-		t.Errorf("the events are %v", events)
 	}
 }
 
