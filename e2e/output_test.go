@@ -9,7 +9,7 @@ import (
 )
 
 // TestOutputOverHTTP checks that --output has the last result of all sessions, and that each session
-// is told about earlier results of its own only.
+// learns of earlier results of its own only.
 func TestOutputOverHTTP(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	schema, file := filepath.Join(dir, "schema.json"), filepath.Join(dir, "result.json")

@@ -21,7 +21,7 @@ func TestLater(t *testing.T) {
 	if got := b.run(t, t.Context(), "Do", `{"do":"later"}`); got != "" {
 		t.Fatalf("got %q", got)
 	}
-	later := kept
+	later := lastLater
 	b.Events.Add(owner, event.Event{Source: "x", Text: "y"})
 	for args, want := range map[string]string{
 		`{"do":"x","arg":"done"}`:                 "done",
@@ -52,5 +52,5 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// kept is Env.Later of the last call with "later".
-var kept func(context.Context, string, json.RawMessage) (*tools.Response, error)
+// lastLater is Env.Later of the last call with "later".
+var lastLater func(context.Context, string, json.RawMessage) (*tools.Response, error)

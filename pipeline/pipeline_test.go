@@ -97,7 +97,7 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 	case "elicit":
 		return elicit(ctx, env, in)
 	case "later":
-		kept = env.Later
+		lastLater = env.Later
 		return r, nil
 	case "question":
 		reply, err := env.AskUser(ctx, colours)

@@ -95,7 +95,7 @@ func httpCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "http [flags] [DIR ...]",
 		Short: "Serve many clients over streamable HTTP at /mcp",
-		Long: "Serves clients over streamable HTTP at /mcp, with /healthz, webhooks of sessions at /events/NAME and, behind the token, /metrics (Prometheus) beside it.\n" +
+		Long: "Serves clients over streamable HTTP at /mcp, with /healthz, webhooks of sessions at /events/NAME and, for requests with the token, /metrics (Prometheus) beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user. Each start prints how a client connects.\n" +
 			"An address that other machines reach needs a token of at least 32 characters, and TLS or --insecure.",
