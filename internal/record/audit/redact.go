@@ -168,10 +168,26 @@ func (w *walker) text() string {
 // span is a part of a text, as byte offsets. to is exclusive.
 type span struct{ from, to int }
 
+// passes is the limit of the passes over a text. A secret within quotes that overlap may
+// only be seen when another one is replaced; more than two passes are rare.
+const passes = 5
+
 // redactText replaces apparent secrets by "[redacted]", truncates text longer
 // than limit bytes, and reports whether it changed anything. Its time is
 // proportional to limit, except for the hash of a truncated text.
-func redactText(s string, limit int) (string, bool) {
+func redactText(s string, limit int) (out string, changed bool) {
+	out = s
+	for range passes {
+		next, more := redactOnce(out, limit)
+		if !more {
+			break
+		}
+		out, changed = next, true
+	}
+	return out, changed
+}
+
+func redactOnce(s string, limit int) (string, bool) {
 	seen := s[:min(len(s), limit+beyond)]
 	spans := secrets(nil, seen)
 	if len(spans) == 0 && len(s) <= limit {
