@@ -26,8 +26,8 @@ const (
 	eventTurns     = 3
 )
 
-// events holds what the other sessions' reads took without and with events, and how the
-// events arrived.
+// events holds the times of the other sessions' reads, without and with events, in ms, and
+// counts of the events.
 type events struct {
 	absent      string // reason why nothing was measured; "": all was
 	quiet, busy []float64

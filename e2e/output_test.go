@@ -9,7 +9,7 @@ import (
 )
 
 // TestOutputOverHTTP checks that --output has the last result of all sessions, and that each session
-// learns of earlier results of its own only.
+// learns that a later call replaces it.
 func TestOutputOverHTTP(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	schema, file := filepath.Join(dir, "schema.json"), filepath.Join(dir, "result.json")
@@ -23,7 +23,7 @@ func TestOutputOverHTTP(t *testing.T) {
 		w.exchange(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
 	const modern = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-	const written = "The final result fits the schema and is written to the file of the user."
+	const written = "The final result fits the schema and is written to the file of the user. A later call replaces it."
 	for i, tc := range []struct {
 		wire        *httpWire
 		title, meta string
@@ -31,10 +31,10 @@ func TestOutputOverHTTP(t *testing.T) {
 	}{
 		{first, `"a"`, "", written + `"`},
 		{second, `"b"`, "", written + `"`},
-		{first, `"c"`, "", written + ` It replaces the earlier result."`},
+		{first, `"c"`, "", written + `"`},
 		{second, `1`, "", `property \"title\" is 1. Send a string.`},
 		{&httpWire{url: first.url}, `"d"`, modern, written + `"`},
-		{&httpWire{url: first.url}, `"e"`, modern, written + ` It replaces the earlier result."`},
+		{&httpWire{url: first.url}, `"e"`, modern, written + `"`},
 	} {
 		got := tc.wire.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"SyntheticOutput","arguments":{"title":%s}%s}}`, i+1, tc.title, tc.meta))
 		if len(got) != 1 || !strings.Contains(got[0], tc.want) {

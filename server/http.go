@@ -56,9 +56,10 @@ type HTTP struct {
 
 // Triggers serves requests that have a signature in place of the token.
 type Triggers interface {
-	// Serve serves a request. trusted reports whether the request has the token. Serve returns
-	// false and has not answered if the request has neither the token nor a valid signature.
-	Serve(w http.ResponseWriter, r *http.Request, trusted bool) (authentic bool)
+	// Serve serves a request. trusted reports whether the request has the token. If the request
+	// has neither the token nor a valid signature, Serve does not answer: it returns the text
+	// for an answer with status 401, which is the same for every name. Otherwise it returns "".
+	Serve(w http.ResponseWriter, r *http.Request, trusted bool) (refusal string)
 }
 
 // triggersPath begins the paths that Triggers serves.

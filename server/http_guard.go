@@ -86,12 +86,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {
 		// Any content type may be signed. Without a token no request is trusted.
-		if !g.Triggers.Serve(w, r, !g.NoAuth && g.authentic(r)) {
-			text := unsigned
-			if !g.NoAuth {
-				text += ", or the bearer token"
-			}
-			g.reject(w, r, text)
+		refusal := g.Triggers.Serve(w, r, !g.NoAuth && g.authentic(r))
+		if refusal != "" && !g.NoAuth {
+			refusal += ", or the bearer token"
+		}
+		if refusal != "" {
+			g.reject(w, r, refusal)
 		}
 		return
 	}
@@ -201,10 +201,6 @@ type failures struct {
 	count int
 	since time.Time
 }
-
-// unsigned is the answer to a request for a trigger that has neither a valid signature nor the
-// token. It is the same for every name.
-const unsigned = "missing or wrong signature; send X-Hub-Signature-256: sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 func (g *guard) reject(w http.ResponseWriter, r *http.Request, text string) {
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)

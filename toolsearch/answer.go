@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
@@ -81,7 +80,7 @@ func line(t *tools.Tool) string {
 	if text == "" {
 		text = t.Title
 	}
-	return clip(plain.Text(strings.ToValidUTF8(text, "")), maxLine)
+	return plain.Cut(plain.Text(strings.ToValidUTF8(text, "")), maxLine)
 }
 
 // text returns the hit as the model sees it. Text of an upstream server is in double
@@ -129,7 +128,7 @@ func (f *found) notes() []string {
 			}
 			next += ", or for the name of a server: " + list(names, mostHint)
 		}
-		notes = append(notes, fmt.Sprintf("no tool matches \"%s\"; %s", quoted(clip(plain.Text(f.query.text), maxShown)), next))
+		notes = append(notes, fmt.Sprintf("no tool matches \"%s\"; %s", quoted(plain.Cut(plain.Text(f.query.text), maxShown)), next))
 	}
 	return append(notes, f.unconnected()...)
 }
@@ -186,14 +185,6 @@ func list(names []string, most int) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
-// clip truncates a text to most characters.
-func clip(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }
 
 // quoted returns a text that can be put in double quotes.

@@ -70,7 +70,7 @@ func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
 		if near := nearest.Names(key, []string{"name", "arguments"}, 1); len(near) == 1 {
 			next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
 		}
-		return "", nil, fault.New(fmt.Sprintf("unknown property %s", clip(fmt.Sprintf("%q", key), maxShown)), next)
+		return "", nil, fault.New(fmt.Sprintf("unknown property %s", plain.Cut(fmt.Sprintf("%q", key), maxShown)), next)
 	}
 	name, err := toolName(all)
 	if err != nil {
@@ -119,4 +119,4 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // shown returns a value in a form for an error text.
-func shown(raw json.RawMessage) string { return clip(plain.Text(string(raw)), maxShown) }
+func shown(raw json.RawMessage) string { return plain.Cut(plain.Text(string(raw)), maxShown) }

@@ -37,7 +37,6 @@ import (
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
-	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/sleep"
@@ -87,16 +86,15 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Triggers.Use(v)
 		schedules.Use(v)
 	}
-	final := new(output.Calls)
-	p.options.Output.Calls, p.options.Output.Locks = final, locks
+	p.options.Output.Locks = locks
 	p.Gone = func(v session.View) {
-		sessions.End(v.Owner())                                        // before its events are dropped: no message follows
-		p.Triggers.Forget(v.Owner())                                   // also before
-		schedules.End(v.Owner())                                       // and no firing
-		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) }) // after what the tasks add at their end
+		// The last events of a session are those of the end of its tasks.
+		sessions.End(v.Owner())
+		p.Triggers.Forget(v.Owner())
+		schedules.End(v.Owner())
+		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
-		final.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)

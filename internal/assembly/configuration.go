@@ -88,7 +88,7 @@ func rank(name string) int {
 	return slices.Index([]string{"classifier", "hooks", "mcpServers"}, top)
 }
 
-// change returns what the user does to change a key of the settings files.
+// change returns a sentence on how the user changes a key of the settings files.
 func (p *Plan) change(s config.Setting) string {
 	if len(s.Values) > 0 && s.Values[0].Source == config.FromFlag {
 		for flag, key := range flagKeys {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"mcp-toolset/internal/text/plain"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,7 +41,7 @@ func (t *table) write(b *bytes.Buffer, c console) {
 	}
 	for _, row := range t.rows {
 		for i, cell := range row {
-			cell = shorten(cell, widths[i])
+			cell = plain.Cut(cell, widths[i])
 			b.WriteString(c.judged(cell))
 			if i < len(row)-1 {
 				b.WriteString(strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell))+gap))
@@ -61,13 +62,4 @@ func (t *table) widths() (widths []int) {
 		}
 	}
 	return widths
-}
-
-// shorten truncates a text to most characters and marks the end.
-func shorten(text string, most int) string {
-	shown := []rune(text)
-	if len(shown) <= most {
-		return text
-	}
-	return string(shown[:max(0, most-1)]) + "…"
 }

@@ -89,19 +89,11 @@ func summarize(entries []journal.Entry, dir string) *summary {
 
 // title describes a call in one line that begins with a verb.
 func title(e journal.Entry) string {
-	text := cut(plain.Line(e.Title), 120)
+	text := plain.Cut(plain.Line(e.Title), 120)
 	if text == "" {
 		return e.Tool
 	}
 	return text
-}
-
-// cut returns at most n characters of a text.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
 }
 
 func reason(e journal.Entry) string {
@@ -148,7 +140,7 @@ func lines(files []*file, dir string, describe func(*file) string) (out []string
 
 func (s *summary) add(title string, room int, lines []string) {
 	for i := range lines {
-		lines[i] = cut(lines[i], room-len(title)-overhead)
+		lines[i] = plain.Cut(lines[i], room-len(title)-overhead)
 	}
 	if len(lines) > 0 {
 		s.sections = append(s.sections, section{title, lines, room})

@@ -45,11 +45,7 @@ func (l *list) String() string {
 
 // cut returns a text in one line of at most n characters.
 func cut(text string, n int) string {
-	text = plain.Line(text)
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
+	return plain.Cut(plain.Line(text), n)
 }
 
 // overview lists settings in a few words each.

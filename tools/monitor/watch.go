@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/exec/spool"
@@ -165,10 +164,7 @@ func (m *monitor) endLine() {
 		m.over++
 		return
 	}
-	if utf8.RuneCountInString(text) > event.MaxText {
-		text = string([]rune(text)[:event.MaxText-1]) + "…"
-	}
-	m.add(text, true)
+	m.add(plain.Cut(text, event.MaxText), true)
 }
 
 // report makes an event of the number of lines that have none.

@@ -12,13 +12,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
-	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -27,30 +25,6 @@ type Options struct {
 	Schema *tools.ObjectSchema // nil: the tool is not offered
 	File   string              // file that the last result is written to, absolute; "": none
 	Locks  *filelock.Locks
-	Calls  *Calls
-}
-
-// Calls counts the results of owners. It is safe for concurrent use. The zero value is
-// empty.
-type Calls struct {
-	mu sync.Mutex
-	of session.Owned[int]
-}
-
-// add counts a result and returns the number of earlier ones.
-func (c *Calls) add(o session.Owner) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.of.Get(o)
-	*n++
-	return *n - 1
-}
-
-// Forget removes the count of an owner whose session has ended.
-func (c *Calls) Forget(o session.Owner) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.of.Delete(o)
 }
 
 // Input holds the arguments of SyntheticOutput, which are any object that meets the schema.
@@ -74,7 +48,6 @@ func (i Input) MarshalJSON() ([]byte, error) {
 type Output struct {
 	Stored  string `json:"stored" jsonschema:"Folder with the result in its only file"`
 	Written bool   `json:"written" jsonschema:"Whether the result was written to the file of the user"`
-	Earlier int    `json:"earlier" jsonschema:"Number of earlier results, which this one replaces"`
 }
 
 //go:embed prompt.md
@@ -127,7 +100,6 @@ func (o Options) put(ctx context.Context, env *tools.Env, value json.RawMessage)
 			return out, fault.New("the result could not be written to the file of the user: "+plain.Line(err.Error()), "Ask the user to correct that, then call again.")
 		}
 	}
-	out.Earlier = o.Calls.add(env.Session.Owner())
 	return out, nil
 }
 
@@ -147,15 +119,8 @@ func (o Options) write(ctx context.Context, text string) error {
 
 // text describes an output for the model.
 func (o Output) text() string {
-	text := "The final result fits the schema and is stored."
 	if o.Written {
-		text = "The final result fits the schema and is written to the file of the user."
+		return "The final result fits the schema and is written to the file of the user. A later call replaces it."
 	}
-	switch o.Earlier {
-	case 0:
-		return text
-	case 1:
-		return text + " It replaces the earlier result."
-	}
-	return fmt.Sprintf("%s It replaces %d earlier results.", text, o.Earlier)
+	return "The final result fits the schema and is stored. A later call replaces it."
 }

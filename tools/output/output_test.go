@@ -28,7 +28,7 @@ func schema(t *testing.T) *tools.ObjectSchema {
 func TestOutput(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	dir := t.TempDir()
-	o := Options{Schema: schema(t), File: filepath.Join(dir, "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks")), Calls: new(Calls)}
+	o := Options{Schema: schema(t), File: filepath.Join(dir, "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks"))}
 	call := func(o Options, arguments, want, file string) (stored string) {
 		t.Helper()
 		resp, err := w.Call(t.Context(), New(o), arguments)
@@ -59,7 +59,7 @@ func TestOutput(t *testing.T) {
 		}
 		return stored
 	}
-	const written = "The final result fits the schema and is written to the file of the user."
+	const written = "The final result fits the schema and is written to the file of the user. A later call replaces it."
 	call(o, `{"title":1}`, `property "title" is 1. Send a string.`, "")
 	call(o, `{"title":"a","sizes":[1,0]}`, `property "sizes[1]" is 0. The least is 1.`, "")
 	call(o, `{}`, `required property "title" is missing. Add it. Known properties: sizes, title.`, "")
@@ -68,17 +68,16 @@ func TestOutput(t *testing.T) {
 		t.Errorf("stored: %q", got)
 	}
 	call(o, `{"title":2}`, `property "title" is 2. Send a string.`, `{"title":"a",  "sizes":[12345678901234567890]}`+"\n")
-	if got := call(o, `{"title":"b"}`, written+" It replaces the earlier result.", "{\"title\":\"b\"}\n"); got != "{\"title\":\"b\"}\n" {
+	if got := call(o, `{"title":"b"}`, written, "{\"title\":\"b\"}\n"); got != "{\"title\":\"b\"}\n" {
 		t.Errorf("stored: %q", got)
 	}
-	call(o, `{"title":"b"}`, written+" It replaces 2 earlier results.", "{\"title\":\"b\"}\n")
-	o.Calls.Forget(w.Session.View().Owner())
-	call(Options{Schema: o.Schema, Calls: o.Calls}, `{"title":"c"}`, "The final result fits the schema and is stored.", "")
+	call(o, `{"title":"b"}`, written, "{\"title\":\"b\"}\n")
+	call(Options{Schema: o.Schema}, `{"title":"c"}`, "The final result fits the schema and is stored. A later call replaces it.", "")
 	free, err := tools.NewObjectSchema([]byte(`{"type":"object"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := call(Options{Schema: free, Calls: o.Calls}, ``, "The final result fits the schema and is stored. It replaces the earlier result.", ""); got != "{}\n" {
+	if got := call(Options{Schema: free}, ``, "The final result fits the schema and is stored. A later call replaces it.", ""); got != "{}\n" {
 		t.Errorf("a call without arguments stored %q", got)
 	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(files) != 1 {
@@ -95,7 +94,7 @@ func TestOutput(t *testing.T) {
 // TestOutputTogether checks that the file holds one whole result of many that are written together.
 func TestOutputTogether(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
-	o := Options{Schema: schema(t), File: filepath.Join(t.TempDir(), "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks")), Calls: new(Calls)}
+	o := Options{Schema: schema(t), File: filepath.Join(t.TempDir(), "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks"))}
 	tool := New(o)
 	const calls = 30
 	failed := make(chan error, calls)
@@ -123,7 +122,7 @@ func TestOutputMode(t *testing.T) {
 	}
 	w := toolstest.NewWorkspace(t)
 	for _, mode := range []os.FileMode{0o666, 0o640, 0o600, 0} {
-		o := Options{Schema: schema(t), File: filepath.Join(t.TempDir(), "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks")), Calls: new(Calls)}
+		o := Options{Schema: schema(t), File: filepath.Join(t.TempDir(), "result.json"), Locks: filelock.New(filepath.Join(t.TempDir(), "locks"))}
 		want := os.FileMode(0o600)
 		if mode != 0 {
 			want = mode

@@ -117,8 +117,8 @@ type Request struct {
 	Preview string
 	Partial bool
 
-	// Questions are what the user is asked instead of to approve the call. They are part of
-	// Input, and bound to Session. Replied is called once with the number and the reply, if
+	// Questions, if there are any, take the place of the question for approval. They are part
+	// of Input, and bound to Session. Replied is called once with the number and the reply, if
 	// one is given; it must neither block nor use the Store.
 	Questions []question.Question
 	Replied   func(number int, reply question.Reply) `json:"-"`

@@ -33,7 +33,7 @@ type Item struct {
 	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
 	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
 
-	Questions []question.Question `json:"questions,omitempty"` // what the user is asked instead of to approve
+	Questions []question.Question `json:"questions,omitempty"` // in place of the question for approval
 }
 
 // Refusal is a subject that the user declined in a session.

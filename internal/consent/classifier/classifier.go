@@ -160,9 +160,5 @@ func parse(data []byte) (Answer, error) {
 
 // shorten makes a reason safe to show and truncates it.
 func shorten(reason string) string {
-	runes := []rune(plain.Text(reason))
-	if len(runes) > mostReason {
-		runes = append(runes[:mostReason-1], '…')
-	}
-	return string(runes)
+	return plain.Cut(plain.Text(reason), mostReason)
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// MaxOther is the limit of an answer in the user's own words, in characters.
 	MaxOther = 2000
-	// noAnswer is what a user types to give no answer to a question.
+	// noAnswer, typed by the user, gives no answer to a question.
 	noAnswer = "-"
 )
 

@@ -104,7 +104,7 @@ func TestRestart(t *testing.T) {
 
 		second := servedFrom(state)
 		send(second, noSession)
-		for range maxRate { // what is not accepted does not count
+		for range maxRate { // rejected requests do not count
 			second.post(t, "ci", "hi", true)
 		}
 		second.Use(elsewhere)

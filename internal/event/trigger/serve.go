@@ -34,44 +34,44 @@ const (
 	retryLater = time.Minute // and if no session or file takes the event of a durable trigger
 )
 
-// unsigned answers, with status 401, a request that Serve refuses.
+// unsigned is what Serve returns.
 const unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 // Serve serves a request whose path begins with Path. trusted reports whether the request
-// needs no signature. Serve returns false and has not answered if the signature is missing or
-// wrong, or no trigger has the name; the caller then answers with status 401.
-func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool) (authentic bool) {
+// needs no signature. If the signature is missing or wrong, or no trigger has the name, Serve
+// does not answer: it returns the text for an answer with status 401. Otherwise it returns "".
+func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool) (refusal string) {
 	sum, signed := signature(req)
 	switch {
 	case req.Method != http.MethodPost:
 		w.Header().Set("Allow", "POST")
 		refuse(w, "method not allowed; send POST", http.StatusMethodNotAllowed)
-		return true
+		return ""
 	case !signed && !trusted:
-		return false
+		return unsigned
 	case req.ContentLength > MaxBody:
 		refuse(w, tooLarge, http.StatusRequestEntityTooLarge)
-		return true
+		return ""
 	}
 	if enc := req.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		refuse(w, "send the body without Content-Encoding", http.StatusUnsupportedMediaType)
-		return true
+		return ""
 	}
 	body, ok := r.read(w, req, trusted)
 	if !ok {
-		return true
+		return ""
 	}
 	name := strings.TrimPrefix(req.URL.Path, Path)
 	t, err := r.find(name, body, sum, trusted)
 	switch {
 	case t == nil && err != nil:
 		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
-		return true
+		return ""
 	case t == nil && trusted:
 		refuse(w, "there is no trigger "+plain.Key(name), http.StatusNotFound)
-		return true
+		return ""
 	case t == nil:
-		return false
+		return unsigned
 	}
 	switch status, wait := r.deliver(t, body); status {
 	case http.StatusTooManyRequests:
@@ -82,7 +82,7 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "accepted\n")
 	}
-	return true
+	return ""
 }
 
 var tooLarge = fmt.Sprintf("the body has more than %d bytes", MaxBody)
@@ -258,8 +258,8 @@ func (r *Registry) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, "not found; triggers are at "+Path+"NAME", http.StatusNotFound)
 		return
 	}
-	if !r.Serve(w, req, false) {
+	if refusal := r.Serve(w, req, false); refusal != "" {
 		w.Header().Set("WWW-Authenticate", `HMAC-SHA256 realm="mcp-toolset"`)
-		refuse(w, unsigned, http.StatusUnauthorized)
+		refuse(w, refusal, http.StatusUnauthorized)
 	}
 }

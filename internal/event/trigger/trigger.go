@@ -15,7 +15,6 @@ import (
 	"net"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -40,8 +39,6 @@ const (
 	maxIdle = 4 * time.Hour
 	// maxSessions is the limit of the sessions that can get the events of durable triggers.
 	maxSessions = 2000
-	// mostNamed is the number of names in an error.
-	mostNamed = 5
 )
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -126,7 +123,7 @@ func (r *Registry) address(name string) string {
 	return base + Path + name
 }
 
-// Created describes a new trigger.
+// Created is a new trigger.
 type Created struct{ Address, Secret string }
 
 // Create makes a trigger. It opens the port if no server passes requests to Serve.
@@ -240,15 +237,10 @@ func (r *Registry) unknown(v session.View, name string) error {
 	for _, t := range r.visible(v) {
 		names = append(names, t.name)
 	}
-	switch n := len(names); {
-	case n == 0:
+	if len(names) == 0 {
 		return fault.New(fact+", and no other", "Make one with action create.")
-	case n == 1:
-		return fault.New(fact, "Its only trigger is "+names[0]+".")
-	case n > mostNamed:
-		return fault.New(fact, fmt.Sprintf("Use one of %s; action list shows all.", strings.Join(names[:mostNamed], ", ")))
 	}
-	return fault.New(fact, "Use one of "+strings.Join(names, ", ")+".")
+	return fault.Unknown(fact, "trigger", names, "action list shows all")
 }
 
 // Use records a call of a session.

@@ -58,9 +58,9 @@ func (r *Registry) post(t *testing.T, name, body string, trusted bool, signature
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+name, strings.NewReader(body))
 	req.Header[Header] = signatures
 	w := httptest.NewRecorder()
-	if !r.Serve(w, req, trusted) {
-		if w.Body.Len() > 0 {
-			t.Errorf("Serve returns false and has answered %q", w.Body)
+	if refusal := r.Serve(w, req, trusted); refusal != "" {
+		if w.Body.Len() > 0 || refusal != unsigned {
+			t.Errorf("Serve returns %q and has answered %q", refusal, w.Body)
 		}
 		return "401"
 	}
@@ -270,7 +270,7 @@ func TestErrors(t *testing.T) {
 	fails(create(me, "t00"), "there is a trigger t00 already. Choose another name, or delete it first.")
 	fails(create(other, "t00"), "another session of this server has a trigger t00. Choose another name.")
 	fails(remove(other, "t00"), "this session has no trigger t00, and no other. Make one with action create.")
-	fails(remove(me, "a"), "this session has no trigger a. Its only trigger is t00.")
+	fails(remove(me, "a"), "this session has no trigger a. The only trigger is t00.")
 	for i := range maxOwn - 1 {
 		if i == 4 {
 			fails(remove(me, "a"), "this session has no trigger a. Use one of t00, t01, t02, t03, t04.")

@@ -36,7 +36,7 @@ const (
 	sentTime = time.Minute
 	// mostNamed is the number of names in an error.
 	mostNamed = 5
-	// maxClient is the number of characters of a client's name that are used.
+	// maxClient is the number of bytes of the name of a client that are used.
 	maxClient = 40
 )
 
@@ -105,15 +105,7 @@ func (r *Registry) use(v session.View) (*group, *peer, error) {
 	p := g.sessions[v.Owner()]
 	if p == nil {
 		g.prune(now, v.Stateless)
-		client := v.Client
-		if n := 0; len(client) > maxClient {
-			for i := range client {
-				if n++; n > maxClient {
-					client = client[:i]
-					break
-				}
-			}
-		}
+		client := strings.ToValidUTF8(v.Client[:min(len(v.Client), maxClient)], "")
 		p = &peer{name: g.newName(r.name, client), client: client, owner: v.Owner()}
 		if len(v.Roots) > 0 {
 			p.folder = v.Roots[0]
@@ -281,13 +273,8 @@ func (g *group) unknown(p *peer, name string, teams bool) error {
 		}
 	}
 	fact := fmt.Sprintf("there is no %s %s", what, plain.Key(name))
-	switch {
-	case len(g.sessions) == 1:
+	if len(g.sessions) == 1 {
 		return fault.New(fact+", as this server has no other session", alone)
-	case len(names) == 1:
-		return fault.New(fact, "The only other session is "+names[0]+".")
-	case len(names) > mostNamed:
-		return fault.New(fact, fmt.Sprintf("Use one of %s; ListSessions shows all.", strings.Join(names[:mostNamed], ", ")))
 	}
-	return fault.New(fact, "Use one of "+strings.Join(names, ", ")+".")
+	return fault.Unknown(fact, "other session", names, "ListSessions shows all")
 }

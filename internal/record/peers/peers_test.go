@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 		if got := shown(t, r, of("p", "0", "")); got != "claude-code-1 session-3 claude-code-2 n-c-d-4 "+strings.Repeat("x", 40)+"-5" {
 			t.Errorf("it sees %s", got)
 		}
-		if all, _ := r.List(of("p", "8", strings.Repeat("é", 500))); all[0].Client != strings.Repeat("é", 40) {
+		if all, _ := r.List(of("p", "8", strings.Repeat("é", 500))); all[0].Client != strings.Repeat("é", 20) {
 			t.Errorf("the client is %q", all[0].Client)
 		}
 		r.End(of("p", "8", "").Owner())

@@ -403,7 +403,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := w.Delete(t.Context(), a, "9\n9"); err == nil || err.Error() != `there is no schedule "9\n9". Use one of 1, 2, 3, 4, 5; CronList shows all 50.` {
+	if _, err := w.Delete(t.Context(), a, "9\n9"); err == nil || err.Error() != `there is no schedule "9\n9". Use one of 1, 2, 3, 4, 5; CronList shows all.` {
 		t.Error(err)
 	}
 	if err := w.file.Update(t.Context(), func(c *content) error {

@@ -62,7 +62,7 @@ func (s *Schedule) Ends() time.Time { return s.Created.Add(Lifetime) }
 
 func (s *Schedule) key() durable.Key { return durable.Key{Principal: s.Principal, Root: s.Root} }
 
-// Draft is what a new schedule is made of.
+// Draft holds the properties of a new schedule.
 type Draft struct {
 	Cron, Zone, Prompt string
 	Once, Durable      bool
@@ -157,9 +157,6 @@ func (s *Schedule) advance(now time.Time, live bool) (text string, last bool) {
 	return text, last
 }
 
-// mostNamed is the number of ids that an error names.
-const mostNamed = 5
-
 // unknown returns the error for an id that is not that of a schedule in a list.
 func unknown(id string, list []Schedule) error {
 	fact := "there is no schedule " + id
@@ -168,15 +165,10 @@ func unknown(id string, list []Schedule) error {
 		ids[i] = s.ID
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	switch n := len(ids); {
-	case n == 0:
+	if len(ids) == 0 {
 		return fault.New(fact+", as this session has none", "Go on; there is nothing to delete.")
-	case n == 1:
-		return fault.New(fact, "The only schedule is "+ids[0]+".")
-	case n > mostNamed:
-		return fault.New(fact, fmt.Sprintf("Use one of %s; CronList shows all %d.", strings.Join(ids[:mostNamed], ", "), n))
 	}
-	return fault.New(fact, "Use one of "+strings.Join(ids, ", ")+".")
+	return fault.Unknown(fact, "schedule", ids, "CronList shows all")
 }
 
 // sorted returns a list in the order of the next firings.

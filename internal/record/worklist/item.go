@@ -114,17 +114,11 @@ func (l *List) unknown(fact string) error {
 	}
 	items := slices.Clone(l.Items)
 	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(rank(a), rank(b)) })
-	ids := make([]int, len(items))
+	ids := make([]string, len(items))
 	for i, it := range items {
-		ids[i] = it.ID
+		ids[i] = strconv.Itoa(it.ID)
 	}
-	switch {
-	case len(ids) == 1:
-		return fault.New(fact, fmt.Sprintf("The only task is %d.", ids[0]))
-	case len(ids) > mostNamed:
-		return fault.New(fact, fmt.Sprintf("Use one of %s; TaskList shows all %d.", Names(ids[:mostNamed]), len(ids)))
-	}
-	return fault.New(fact, "Use one of "+Names(ids)+".")
+	return fault.Unknown(fact, "task", ids, "TaskList shows all")
 }
 
 func rank(it Item) int {

@@ -32,6 +32,14 @@ func Printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) < 0
 }
 
+// Cut returns at most n characters of s, of which the last is an ellipsis if s has more.
+func Cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:max(0, n-1)]) + "…"
+}
+
 // shorten removes the middle of s if s is longer than limit bytes. It never splits a
 // character.
 func shorten(s string, limit int) string {

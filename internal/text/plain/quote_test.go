@@ -31,3 +31,15 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"", 0, ""}, {"éé", 2, "éé"}, {"ééé", 2, "é…"}, {"ab", 1, "…"}, {"a", 0, "…"}} {
+		if got := Cut(c.s, c.n); got != c.want {
+			t.Errorf("%q, %d: %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}
