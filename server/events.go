@@ -50,6 +50,13 @@ func (s *subscribers) forget(o session.Owner) {
 	delete(s.of, o)
 }
 
+// has reports whether a client of an owner is notified.
+func (s *subscribers) has(o session.Owner) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.of[o]) > 0
+}
+
 // notify notifies the clients of an owner.
 func (s *subscribers) notify(o session.Owner) {
 	s.mu.Lock()

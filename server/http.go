@@ -28,7 +28,7 @@ const (
 	// heartbeat is the interval by which an open listening stream marks its
 	// session as used.
 	heartbeat = time.Minute
-	// maxSessions limits memory. Beyond it the least recently used session
+	// maxSessions limits memory, of sessions and of those of handles each. Beyond it the least recently used session
 	// ends.
 	maxSessions = 1000
 )
@@ -88,6 +88,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 		},
 		ErrorLog: newHTTPLog(s.Log),
 	}
+	go s.endIdle(soft)
 	l = netutil.LimitListener(l, maxConns)
 	served := make(chan error, 1)
 	go func() {

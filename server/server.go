@@ -107,8 +107,8 @@ type Config struct {
 	// SessionUsed is called when a session is initialized and for each call, except requests
 	// without a session and without a handle. It must not block. It may be nil.
 	SessionUsed func(session.View)
-	// SessionEnded is called for each session that has ended, except stateless ones. It
-	// must not block. It may be nil.
+	// SessionEnded is called for each session that has ended, also that of a handle. It must not
+	// block. It may be nil.
 	SessionEnded func(session.View)
 	Drain        time.Duration // time for calls in progress when the client is gone or the server must stop
 }
@@ -126,6 +126,7 @@ type Server struct {
 	rounds *rounds       // questions that are answered by another call
 
 	subscribers subscribers // to events
+	handles     handles     // sessions of requests with a handle
 	run         func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
@@ -217,8 +218,25 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 
 // used reports the use of a session.
 func (s *Server) used(of *session.Session) {
-	if v := of.View(); s.SessionUsed != nil && (!v.Stateless || v.Handle != "") {
+	v := of.View()
+	if v.Stateless && v.Handle == "" {
+		return
+	}
+	if v.Stateless {
+		for _, v := range s.handles.use(v, time.Now()) {
+			s.ended(v)
+		}
+	}
+	if s.SessionUsed != nil {
 		s.SessionUsed(v)
+	}
+}
+
+// ended reports the end of a session.
+func (s *Server) ended(v session.View) {
+	s.subscribers.forget(v.Owner())
+	if s.SessionEnded != nil {
+		s.SessionEnded(v)
 	}
 }
 
@@ -226,12 +244,7 @@ func (s *Server) used(of *session.Session) {
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
-	v := c.session.View()
-	if v.Stateless {
-		return
-	}
-	s.subscribers.forget(v.Owner())
-	if s.SessionEnded != nil {
-		s.SessionEnded(v)
+	if v := c.session.View(); !v.Stateless {
+		s.ended(v)
 	}
 }

@@ -1,7 +1,5 @@
 package session
 
-import "strings"
-
 // Owner identifies the owner of what outlives a call, such as a background task. Other clients do
 // not see it.
 type Owner struct {
@@ -16,18 +14,11 @@ func (v View) Owner() Owner {
 	if v.Stateless {
 		o.Session = ""
 		if v.Handle != "" {
-			o.Session = handlePrefix + v.Handle
+			o.Session = "handle " + v.Handle
 		}
 	}
 	return o
 }
-
-// handlePrefix begins the Session of an owner with a handle, which no id of a session does.
-const handlePrefix = "handle "
-
-// HasHandle reports whether a handle identifies the owner. Clients can make any number of
-// handles.
-func (o Owner) HasHandle() bool { return strings.HasPrefix(o.Session, handlePrefix) }
 
 // Narrow gives a stateless session a handle. What it starts belongs to the later requests of the
 // principal with the same handle, and to no others.
@@ -37,19 +28,19 @@ func (s *Session) Narrow(handle string) {
 	s.view.Handle = handle
 }
 
-// maxOwners is the limit of the owners of an Owned with a handle, and of those without.
-const maxOwners = 1000
+// maxOwners is the limit of the owners of an Owned. It is more than a server has sessions at once,
+// including those of handles.
+const maxOwners = 2500
 
-// Owned holds a T for each owner. A server lives for months and not every owner is known to
-// have ended, so that the values of at most 1,000 owners with a handle are retained, and of as
-// many without: the least recently used one is dropped. It is not safe for concurrent use. The zero value is empty.
+// Owned holds a T for each owner. A server lives for months, and a value may be made after its
+// owner has ended, so that at most 2,500 are retained: the least recently used one is dropped.
+// It is not safe for concurrent use. The zero value is empty.
 type Owned[T any] struct {
 	// InUse reports whether a value must not be dropped. It may be nil.
 	InUse func(*T) bool
 
-	of      map[Owner]*owned[T]
-	handles int // number of owners with a handle
-	uses    uint64
+	of   map[Owner]*owned[T]
+	uses uint64
 }
 
 type owned[T any] struct {
@@ -65,14 +56,11 @@ func (s *Owned[T]) Get(o Owner) *T {
 	if s.of == nil {
 		s.of = map[Owner]*owned[T]{}
 	}
-	if s.count(o.HasHandle()) >= maxOwners {
-		s.drop(o.HasHandle())
+	if len(s.of) >= maxOwners {
+		s.drop()
 	}
 	v := &owned[T]{used: s.uses}
 	s.of[o] = v
-	if o.HasHandle() {
-		s.handles++
-	}
 	return &v.value
 }
 
@@ -87,38 +75,23 @@ func (s *Owned[T]) Lookup(o Owner) *T {
 	return &v.value
 }
 
-// count returns the number of owners with a handle, or of those without.
-func (s *Owned[T]) count(handle bool) int {
-	if handle {
-		return s.handles
-	}
-	return len(s.of) - s.handles
-}
-
-// drop removes the least recently used value of one of the kinds that is not in use.
-func (s *Owned[T]) drop(handle bool) {
+// drop removes the least recently used value that is not in use.
+func (s *Owned[T]) drop() {
 	var oldest Owner
 	var least *owned[T]
 	for o, v := range s.of {
-		if o.HasHandle() == handle && (least == nil || v.used < least.used) && (s.InUse == nil || !s.InUse(&v.value)) {
+		if (least == nil || v.used < least.used) && (s.InUse == nil || !s.InUse(&v.value)) {
 			oldest, least = o, v
 		}
 	}
 	if least != nil {
-		s.remove(oldest)
+		delete(s.of, oldest)
 	}
 }
 
 // Delete removes the value of an owner, unless it is in use.
 func (s *Owned[T]) Delete(o Owner) {
 	if v := s.of[o]; v != nil && (s.InUse == nil || !s.InUse(&v.value)) {
-		s.remove(o)
-	}
-}
-
-func (s *Owned[T]) remove(o Owner) {
-	delete(s.of, o)
-	if o.HasHandle() {
-		s.handles--
+		delete(s.of, o)
 	}
 }

@@ -26,12 +26,4 @@ func TestOwned(t *testing.T) {
 	if len(s.of) != maxOwners-1 {
 		t.Errorf("%d owners", len(s.of))
 	}
-	// Handles do not take the room of sessions.
-	for i := range maxOwners + 10 {
-		s.Get(View{Stateless: true, Handle: fmt.Sprint(i)}.Owner())
-	}
-	s.Delete(View{Stateless: true, Handle: "500"}.Owner())
-	if s.handles != maxOwners-1 || len(s.of) != 2*(maxOwners-1) || s.Lookup(owner(5)) == nil {
-		t.Errorf("%d owners, %d with a handle", len(s.of), s.handles)
-	}
 }

@@ -51,7 +51,7 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 func (a *Assembly) gone(c Config, approvals *approval.Store) func(session.View) {
 	return func(v session.View) {
 		if approvals != nil {
-			approvals.Forget(v.ID)
+			approvals.Forget(v.Owner().Session)
 		}
 		if c.Gone != nil {
 			c.Gone(v)

@@ -313,21 +313,3 @@ func TestDurableLimits(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// TestSessions checks that the sessions that are known are limited, and that one with a
-// trigger in memory stays.
-func TestSessions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := served(t)
-		r.make(t, handle("x"), "a")
-		for i := range maxSessions + 10 {
-			time.Sleep(time.Millisecond)
-			r.Use(handle(fmt.Sprint(i)))
-		}
-		_, first := r.used[handle("x").Owner()]
-		_, second := r.used[handle("0").Owner()]
-		if len(r.used) != maxSessions || !first || second {
-			t.Errorf("%d sessions, %v, %v", len(r.used), first, second)
-		}
-	})
-}

@@ -160,7 +160,6 @@ func (b *bodies) leave(from string) {
 // that of the file.
 func (r *Registry) find(name string, body, sum []byte, trusted bool) (found *trigger, err error) {
 	r.mu.Lock()
-	r.prune(time.Now())
 	err = r.load()
 	named := [...]*trigger{r.all[name], r.stored[name]} // another server may have made the second
 	r.mu.Unlock()

@@ -35,10 +35,9 @@ const (
 	Path     = "/events/"            // the path before a name
 	Header   = "X-Hub-Signature-256" // the header with the signature, as GitHub sends it
 	rateTime = time.Minute
-	// maxIdle is the timeout of a session with a handle. It is that of an HTTP session.
+	// maxIdle is the time after its last call in which a session gets the events of durable
+	// triggers.
 	maxIdle = 4 * time.Hour
-	// maxSessions is the limit of the sessions that can get the events of durable triggers.
-	maxSessions = 2000
 )
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -156,7 +155,6 @@ func (r *Registry) Create(ctx context.Context, v session.View, name string, dura
 
 // room returns an error if a session cannot make a trigger of a name. The caller holds mu.
 func (r *Registry) room(v session.View, name string) error {
-	r.prune(time.Now())
 	if r.closed {
 		return fault.New("the server is ending", "Go on without a trigger.")
 	}
@@ -251,27 +249,7 @@ func (r *Registry) Use(v session.View) {
 }
 
 func (r *Registry) use(v session.View) {
-	if _, known := r.used[v.Owner()]; !known && len(r.used) >= maxSessions {
-		r.makeRoom()
-	}
 	r.used[v.Owner()] = use{durable.KeyOf(v), time.Now()}
-}
-
-// makeRoom drops the session without a trigger in memory that has made no call for the
-// longest time. The caller holds mu.
-func (r *Registry) makeRoom() {
-	busy := map[session.Owner]bool{}
-	for _, t := range r.all {
-		busy[t.owner] = true
-	}
-	var oldest session.Owner
-	var at time.Time
-	for o, u := range r.used {
-		if !busy[o] && (at.IsZero() || u.at.Before(at)) {
-			oldest, at = o, u.at
-		}
-	}
-	delete(r.used, oldest)
 }
 
 // Forget deletes the triggers in memory of a session that has ended. No event follows.
@@ -298,16 +276,6 @@ func (r *Registry) forget(o session.Owner) {
 		r.remove(t.name)
 	}
 	delete(r.used, o)
-}
-
-// prune deletes the triggers of sessions with a handle that make no calls, since their
-// clients never end them. The caller holds mu.
-func (r *Registry) prune(now time.Time) {
-	for o, u := range r.used {
-		if o.HasHandle() && now.Sub(u.at) >= maxIdle {
-			r.forget(o)
-		}
-	}
 }
 
 // remove deletes a trigger in memory, and closes the port after the last one. The caller holds mu.

@@ -301,28 +301,23 @@ func TestErrors(t *testing.T) {
 	fails(CheckName("a b"), `name is "a b". Use 1 to 64 letters, digits, - and _.`)
 }
 
-// TestIdle checks that the triggers of a session with a handle end after 4 hours without a call.
-func TestIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := served(t)
-		r.make(t, me, "a")
-		r.make(t, handle("x"), "b")
-		r.make(t, handle("y"), "c")
-		time.Sleep(maxIdle - time.Second)
-		r.Use(handle("x"))
-		r.Use(handle("z"))
-		time.Sleep(time.Second)
-		if got := r.post(t, "a", "", true) + r.post(t, "b", "", true) + r.post(t, "c", "", true); got != "202 accepted202 accepted404 there is no trigger c" {
-			t.Error(got)
-		}
-		if len(r.used) != 3 {
-			t.Errorf("%d sessions are known", len(r.used))
-		}
-		r.Forget(me.Owner())
-		if got := r.post(t, "a", "", true); got != "404 there is no trigger a" {
-			t.Error(got)
-		}
-	})
+// TestForget checks that the triggers of a session end with it, also those of a handle.
+func TestForget(t *testing.T) {
+	r := served(t)
+	r.make(t, me, "a")
+	r.make(t, handle("x"), "b")
+	r.make(t, handle("y"), "c")
+	r.Forget(handle("y").Owner())
+	if got := r.post(t, "a", "", true) + r.post(t, "b", "", true) + r.post(t, "c", "", true); got != "202 accepted202 accepted404 there is no trigger c" {
+		t.Error(got)
+	}
+	r.Forget(me.Owner())
+	if got := r.post(t, "a", "", true); got != "404 there is no trigger a" {
+		t.Error(got)
+	}
+	if len(r.used) != 1 {
+		t.Errorf("%d sessions are known", len(r.used))
+	}
 }
 
 // TestListener checks that a port is open while there is a trigger, and only then.

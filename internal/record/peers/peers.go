@@ -24,13 +24,9 @@ import (
 
 // The limits of a registry. Those of sessions and teams hold for each principal.
 const (
-	MaxName    = 64   // characters of the name of a session or team
-	MaxTeams   = 50   // teams
-	MaxMembers = 50   // members of one team
-	maxHandles = 1000 // sessions with a handle, which their clients never end
-	// maxIdle is the time after which an unused session with a handle ends. It is that of
-	// an HTTP session.
-	maxIdle = 4 * time.Hour
+	MaxName    = 64 // characters of the name of a session or team
+	MaxTeams   = 50 // teams
+	MaxMembers = 50 // members of one team
 	// maxSent is the limit of messages of one session in sentTime.
 	maxSent  = 20
 	sentTime = time.Minute
@@ -104,7 +100,6 @@ func (r *Registry) use(v session.View) (*group, *peer, error) {
 	now := time.Now()
 	p := g.sessions[v.Owner()]
 	if p == nil {
-		g.prune(now, v.Stateless)
 		client := strings.ToValidUTF8(v.Client[:min(len(v.Client), maxClient)], "")
 		p = &peer{name: g.newName(r.name, client), client: client, owner: v.Owner()}
 		if len(v.Roots) > 0 {
@@ -147,24 +142,6 @@ func (g *group) leave(p *peer) {
 	p.team = nil
 	if t.members = t.others(p); len(t.members) == 0 {
 		delete(g.teams, t.name)
-	}
-}
-
-// prune removes sessions with a handle that are unused, and if room is true also the least
-// recently used one if there are too many.
-func (g *group) prune(now time.Time, room bool) {
-	var handles []*peer
-	for o, p := range g.sessions {
-		switch {
-		case !o.HasHandle():
-		case now.Sub(p.used) >= maxIdle:
-			g.remove(o)
-		default:
-			handles = append(handles, p)
-		}
-	}
-	if room && len(handles) >= maxHandles {
-		g.remove(slices.MinFunc(handles, func(a, b *peer) int { return a.used.Compare(b.used) }).owner)
 	}
 }
 
@@ -230,7 +207,6 @@ func (r *Registry) List(v session.View) ([]Peer, error) {
 		return nil, err
 	}
 	now := time.Now()
-	g.prune(now, false)
 	all := []Peer{self.describe(v, now)}
 	all[0].You = true
 	for _, p := range g.sorted() {

@@ -28,7 +28,6 @@ func (r *Registry) Send(v session.View, to, text string) (Sent, error) {
 		return Sent{}, err
 	}
 	now := time.Now()
-	g.prune(now, false)
 	recipients, err := g.recipients(p, to)
 	if err != nil {
 		return Sent{}, err

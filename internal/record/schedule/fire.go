@@ -66,12 +66,6 @@ func (r *Registry) fire() time.Duration {
 func (r *Registry) fireOwned(now time.Time) (wait time.Duration, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for o, last := range r.used {
-		if now.Sub(last) >= idle {
-			delete(r.used, o)
-			r.drop(func(s owned) bool { return s.owner == o })
-		}
-	}
 	wait = lookEvery
 	rest := r.own[:0]
 	for _, s := range r.own {

@@ -47,9 +47,8 @@ type Registry struct {
 	mu      sync.Mutex
 	done    chan struct{} // closed when the goroutine has ended; nil: it has not started
 	file    durable.File[content]
-	own     []owned                     // in memory
-	used    map[session.Owner]time.Time // last use, of owners in own with a handle: nobody ends them
-	last    int                         // number of the last id in memory
+	own     []owned // in memory
+	last    int     // number of the last id in memory
 	holders map[durable.Key]*holder
 	makers  map[string]session.Owner // of durable schedules that sessions of this server made
 
@@ -82,7 +81,7 @@ func New(stateDir string, locks *filelock.Locks, events *event.Registry, log *sl
 		events: events, log: log, server: rand.Text()[:8], now: time.Now,
 		open: open, close: end, wake: make(chan struct{}, 1),
 		file:    newFile(stateDir, locks),
-		holders: map[durable.Key]*holder{}, used: map[session.Owner]time.Time{}, makers: map[string]session.Owner{},
+		holders: map[durable.Key]*holder{}, makers: map[string]session.Owner{},
 	}
 }
 
@@ -97,9 +96,6 @@ func (r *Registry) Use(v session.View) {
 
 func (r *Registry) use(v session.View) {
 	k, now := durable.KeyOf(v), r.now()
-	if _, ok := r.used[v.Owner()]; ok {
-		r.used[v.Owner()] = now
-	}
 	switch h := r.holders[k]; {
 	case h == nil:
 		r.holders[k] = &holder{v.Owner(), now, now}
@@ -116,7 +112,6 @@ func (r *Registry) End(o session.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(func(s owned) bool { return s.owner == o })
-	delete(r.used, o)
 	for k, h := range r.holders {
 		if h.owner == o {
 			delete(r.holders, k)
@@ -184,9 +179,6 @@ func (r *Registry) addOwned(c content, v session.View, s *Schedule, run func(con
 	}
 	r.last++
 	s.ID = strconv.Itoa(r.last)
-	if v.Owner().HasHandle() {
-		r.used[v.Owner()] = r.now()
-	}
 	o := owned{Schedule: *s, owner: v.Owner(), run: run, running: new(atomic.Bool)}
 	o.ctx, o.end = context.WithCancel(r.open)
 	r.own = append(r.own, o)

@@ -174,24 +174,6 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestHandle checks that the schedules of a handle that makes no calls end, since no client ends
-// it.
-func TestHandle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t, t.TempDir())
-		s := session.New(session.Config{ID: "9", Principal: "p", Roots: []string{"/src"}, Stateless: true})
-		s.Narrow("abc")
-		v := s.View()
-		w.add(v, "0 * * * *", "x", "")
-		time.Sleep(3*time.Hour + time.Minute)
-		w.Use(v)
-		w.heard(v, "01 01:00:00 cron 1: x", "01 02:00:00 cron 1: x", "01 03:00:00 cron 1: x")
-		time.Sleep(24 * time.Hour)
-		w.heard(v, "01 04:00:00 cron 1: x", "01 05:00:00 cron 1: x", "01 06:00:00 cron 1: x", "01 07:00:00 cron 1: x")
-		w.ids(v, "")
-	})
-}
-
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a := start(t, t.TempDir()), view("1")
