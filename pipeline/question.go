@@ -16,18 +16,19 @@ import (
 func (c *call) askUser(ctx context.Context, questions []question.Question) (question.Reply, error) {
 	c.private.Store(true)
 	v, store := c.Session.View(), c.p.Approvals
-	owner := v.Owner()
+	owner, events := v.Owner(), c.p.Events
+	again := "The same call of " + c.tool.Name + ", sent again, returns this."
 	about := approval.Request{
 		Session: owner.Session, Principal: v.Principal, Tool: c.tool.Name, Title: c.prepared.Summary, Dir: v.Dir,
 		Input: c.prepared.Input(), Questions: questions,
 		Replied: func(n int, reply question.Reply) {
-			c.p.Events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions) + "\n" + c.tool.Name + ", sent again as before, returns it."})
+			events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions) + "\n" + again})
 		},
 	}
 	waiting := 0
 	if c.numbered() {
 		if reply, n := store.TakeReply(about); n != 0 {
-			c.p.Events.Retract(owner, source(n))
+			events.Retract(owner, source(n))
 			return reply, nil
 		}
 		waiting = store.Waits(about)

@@ -71,7 +71,7 @@ func TestAskUser(t *testing.T) {
 	if _, err := approval.Deny(t.Context(), folder, 2); err != nil {
 		t.Fatal(err)
 	}
-	if events, _ := b.Events.Take(owner); len(events) != 1 || events[0].Source != "question 2" || events[0].Text != "The user declined to answer.\nDo, sent again as before, returns it." {
+	if events, _ := b.Events.Take(owner); len(events) != 1 || events[0].Source != "question 2" || events[0].Text != "The user declined to answer.\nThe same call of Do, sent again, returns this." {
 		t.Errorf("events: %v", events)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Text returns events in the form for a model: a line with the number of events, then a line
-// for each with its time and source. Lines that another program wrote begin with "> ".
+// for each with its time and source; further lines of a text are indented. Lines that another
+// program wrote begin with "> ".
 func Text(events []Event, dropped int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s since the last answer", count(len(events)))
@@ -25,7 +26,7 @@ func Text(events []Event, dropped int) string {
 	for _, e := range events {
 		fmt.Fprintf(&b, "%s %s:", e.Time.Format("15:04:05"), plain.Line(e.Source))
 		if !e.Data {
-			b.WriteString(" " + plain.Text(e.Text) + "\n")
+			b.WriteString(" " + strings.ReplaceAll(plain.Lines(e.Text), "\n", "\n  ") + "\n")
 			continue
 		}
 		b.WriteByte('\n')
