@@ -67,34 +67,48 @@ func (s *subscribers) notify(o session.Owner) {
 	}
 }
 
-// offerEvents adds the resource to the server. A client subscribes by resources/subscribe, or
-// from 2026-07-28 on by a listen stream.
+// Notifications of an event. The list changes with the time of the last event.
+var (
+	eventsUpdated = mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: mcp.MethodNotificationResourceUpdated,
+		Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": eventsURI}},
+	}}
+	resourcesChanged = mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: mcp.MethodNotificationResourcesListChanged,
+	}}
+)
+
+// offerEvents adds the resource to the server. Up to protocol 2025-11-25 all clients are notified
+// that the list has changed, and those that subscribe also of the resource. From 2026-07-28 on a
+// listen stream names what it wants.
 func (s *Server) offerEvents(hooks *mcpserver.Hooks) {
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+		s.watch(ctx, "list", resourcesChanged, true)
+	})
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, r *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
-		if r.Params.URI != eventsURI || conv == nil || client == nil {
-			return
-		}
-		id, owner := client.SessionID(), conv.session.View().Owner()
-		notify := func() {
-			if err := s.mcp.SendNotificationToSpecificClient(id, eventsUpdated.Method, eventsUpdated.Params.AdditionalFields); err != nil {
-				s.Log.Debug("a client could not be notified of an event", "error", err.Error())
-			}
-		}
-		s.subscribers.add(owner, id, notify)
-		if s.Pipeline.Events.Pending(owner) {
-			notify()
+		if r.Params.URI == eventsURI {
+			s.watch(ctx, "resource", eventsUpdated, true)
 		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
-		if r.Params.URI == eventsURI && conv != nil && client != nil {
-			s.subscribers.add(conv.session.View().Owner(), client.SessionID(), nil)
+		if r.Params.URI == eventsURI {
+			s.watch(ctx, "resource", eventsUpdated, false)
 		}
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, r *mcp.SubscriptionsListenRequest) { s.listenToEvents(ctx, r, true) })
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, r *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		s.listenToEvents(ctx, r, false)
+	})
+	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, r *mcp.ListResourcesResult) {
+		conv := callFrom(ctx).conv
+		if conv == nil {
+			return
+		}
+		if last := s.Pipeline.Events.Last(conv.session.View().Owner()); !last.IsZero() {
+			for i := range r.Resources {
+				r.Resources[i].Annotations = &mcp.Annotations{LastModified: last.UTC().Format(time.RFC3339)}
+			}
+		}
 	})
 	s.mcp.AddResource(mcp.NewResource(eventsURI, "events",
 		mcp.WithResourceDescription("Events of this session that no answer had yet. Reading takes them."), mcp.WithMIMEType("text/plain"),
@@ -102,11 +116,28 @@ func (s *Server) offerEvents(hooks *mcpserver.Hooks) {
 	s.Pipeline.Events.OnArrival(s.subscribers.notify)
 }
 
-// eventsUpdated notifies of an event.
-var eventsUpdated = mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
-	Method: mcp.MethodNotificationResourceUpdated,
-	Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": eventsURI}},
-}}
+// watch adds or removes a notification of the client of a request. If an event waits, the client is
+// notified at once.
+func (s *Server) watch(ctx context.Context, kind string, n mcp.JSONRPCNotification, on bool) {
+	conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
+	if conv == nil || client == nil {
+		return
+	}
+	id, owner := client.SessionID(), conv.session.View().Owner()
+	if !on {
+		s.subscribers.add(owner, kind+" "+id, nil)
+		return
+	}
+	notify := func() {
+		if err := s.mcp.SendNotificationToSpecificClient(id, n.Method, n.Params.AdditionalFields); err != nil {
+			s.Log.Debug("a client could not be notified of an event", "error", err.Error())
+		}
+	}
+	s.subscribers.add(owner, kind+" "+id, notify)
+	if s.Pipeline.Events.Pending(owner) {
+		notify()
+	}
+}
 
 // acknowledged is the time for the library to acknowledge a listen stream, which comes first.
 const acknowledged = 100 * time.Millisecond
@@ -114,14 +145,23 @@ const acknowledged = 100 * time.Millisecond
 // listenToEvents adds or removes a listen stream that asks for events. The stream has a session
 // of its own in the library, which is not found by its id.
 func (s *Server) listenToEvents(ctx context.Context, r *mcp.SubscriptionsListenRequest, on bool) {
+	var all []mcp.JSONRPCNotification
+	if r.Params.Notifications.ResourcesListChanged {
+		all = append(all, resourcesChanged)
+	}
+	if slices.Contains(r.Params.Notifications.ResourceSubscriptions, eventsURI) {
+		all = append(all, eventsUpdated)
+	}
 	conv, client := callFrom(ctx).conv, mcpserver.ClientSessionFromContext(ctx)
-	if conv == nil || client == nil || !slices.Contains(r.Params.Notifications.ResourceSubscriptions, eventsURI) || narrow(conv.session, r.Params.Meta) != nil {
+	if len(all) == 0 || conv == nil || client == nil || narrow(conv.session, r.Params.Meta) != nil {
 		return
 	}
 	notify := func() {
-		select {
-		case client.NotificationChannel() <- eventsUpdated:
-		default: // the client does not read
+		for _, n := range all {
+			select {
+			case client.NotificationChannel() <- n:
+			default: // the client does not read
+			}
 		}
 	}
 	if !on {

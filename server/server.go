@@ -169,7 +169,7 @@ func New(c Config) (*Server, error) {
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version, append([]mcpserver.ServerOption{
 		mcpserver.WithTitle("Toolset"),
 		mcpserver.WithToolCapabilities(s.changes()),
-		mcpserver.WithResourceCapabilities(true, false),
+		mcpserver.WithResourceCapabilities(true, true),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
 	}, s.experimental()...)...)

@@ -41,6 +41,7 @@ type Did struct {
 	Added, Removed int  // lines of the file
 	ExitCode       *int // nil: no command has ended with an exit code
 	Task           string
+	Answer         string // of the user to the questions of the call, in one line
 }
 
 // Clone returns a copy of r that can be changed without changing r. Both share the content

@@ -57,6 +57,7 @@ func New() *Registry {
 type queue struct {
 	events  []Event       // not taken yet
 	last    int           // ID of the last event
+	at      time.Time     // time of the last event
 	dropped int           // number of events dropped since the last Take
 	arrived chan struct{} // closed when an event arrives; nil: nobody waits
 	waiting int
@@ -91,7 +92,7 @@ func (r *Registry) add(o session.Owner, e Event) (first bool) {
 	defer r.mu.Unlock()
 	q := r.queues.Get(o)
 	q.last++
-	e.ID = q.last
+	e.ID, q.at = q.last, e.Time
 	if len(q.events) == maxQueued {
 		q.events = append(q.events[:0], q.events[1:]...)
 		q.dropped++
@@ -113,6 +114,19 @@ func (r *Registry) Pending(o session.Owner) bool {
 	defer r.mu.Unlock()
 	q := r.queues.Lookup(o)
 	return q != nil && len(q.events) > 0
+}
+
+// Last returns the time of the last event of an owner, or the zero time if there was none.
+func (r *Registry) Last(o session.Owner) time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q := r.queues.Lookup(o); q != nil {
+		return q.at
+	}
+	return time.Time{}
 }
 
 // Take removes and returns the events of an owner, oldest first, and the number of older

@@ -106,7 +106,7 @@ func call(ctx context.Context, env *tools.Env, p prepared) (tools.Result[Output]
 	for i, a := range reply.Answers {
 		out.Answers = append(out.Answers, Answer{p.questions[i].Header, append([]string{}, a.Choices...), a.Other})
 	}
-	return tools.Result[Output]{Data: out}, nil
+	return tools.Result[Output]{Data: out, Did: &tools.Did{Answer: reply.Line(p.questions)}}, nil
 }
 
 func (o Output) text() string {

@@ -12,13 +12,15 @@ import (
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
-// Options holds the records that the tool reads. A call requires both.
+// Options holds the records that the tool reads. A call requires all of them.
 type Options struct {
 	Journal *journal.Journal
 	Tasks   *task.Registry
+	Items   func(context.Context, session.View) ([]string, error) // lines on the list of work
 }
 
 // Input holds the arguments of Brief.
@@ -49,10 +51,15 @@ func New(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),
 		Prepare:           prepare,
-		Call: func(_ context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			owner := env.Session.Owner()
 			s := summarize(in.after(o.Journal.Entries(owner)), env.Session.Dir)
 			s.addTasks(o.Tasks.List(owner))
+			items, err := o.Items(ctx, env.Session)
+			if err != nil {
+				items = []string{plain.Line(err.Error())}
+			}
+			s.add("List of work", 350, items)
 			return tools.Result[Output]{Data: Output{Calls: s.calls, Last: s.last, Text: s.text()}, Private: true}, nil
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },

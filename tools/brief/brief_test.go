@@ -1,7 +1,10 @@
 package brief
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -18,7 +22,13 @@ func code(n int) tools.Did { return tools.Did{ExitCode: &n} }
 
 func TestBrief(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
-	o := Options{journal.New(), task.New(time.Now)}
+	items := []string{}
+	o := Options{journal.New(), task.New(time.Now), func(context.Context, session.View) ([]string, error) {
+		if items == nil {
+			return nil, errors.New("the list is damaged")
+		}
+		return items, nil
+	}}
 	tool := New(o)
 	call := func(arguments, want string) {
 		t.Helper()
@@ -47,6 +57,7 @@ func TestBrief(t *testing.T) {
 		{Tool: "Write", Title: "Write /tmp/x", Path: "/tmp/x", Agreed: true, Did: tools.Did{Created: true}},
 		{Tool: "Brief", Title: "Summarize the session", ReadOnly: true},
 		{Tool: "Read", Title: "Read nothing", Path: w.Root + "/nothing", ReadOnly: true, Outcome: audit.Failed, Reason: "no such file"},
+		{Tool: "AskUserQuestion", Title: "Ask: Library", ReadOnly: true, Did: tools.Did{Answer: "Library: B; Systems: Linux"}},
 	} {
 		e.Time = at.Add(time.Duration(i) * time.Minute)
 		if e.Outcome == "" {
@@ -64,9 +75,11 @@ Refused:
 - 03:11:05 Edit /etc/passwd: the user declined
 Allowed by the user:
 - 03:12:05 Write /tmp/x
+Answers of the user:
+- 03:15:05 AskUserQuestion: Library: B; Systems: Linux
 `
-	const last = "[the last call is number 11; since 11 summarizes later ones]"
-	call(`{}`, `10 calls from 2026-01-02 03:04:05 on.
+	const last = "[the last call is number 12; since 12 summarizes later ones]"
+	call(`{}`, `11 calls from 2026-01-02 03:04:05 on.
 Changed, the latest last:
 - b.go created, +20 -0
 - a.go +4 -1 in 2 changes
@@ -74,13 +87,17 @@ Changed, the latest last:
 `+commands+rest+`Read, the latest last:
 - a.go
 `+last)
-	const later = `5 calls from 2026-01-02 03:09:05 on.
+	const later = `6 calls from 2026-01-02 03:09:05 on.
 Changed, the latest last:
 - /tmp/x created, +0 -0
 ` + commands + rest + last
 	call(`{"since":"5"}`, later)
 	call(`{"since":"`+at.Add(5*time.Minute).Format(time.RFC3339)+`"}`, later)
-	call(`{"since":"11"}`, "There were no calls.")
+	call(`{"since":"12"}`, "There were no calls.")
+	items = []string{"1 [pending] a", "2 [completed] b"}
+	call(`{"since":"12"}`, "List of work:\n- 1 [pending] a\n- 2 [completed] b")
+	items = nil
+	call(`{"since":"12"}`, "List of work:\n- the list is damaged")
 	call(`{"since":"yesterday"}`, `since is "yesterday", which is no number and no time. Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.`)
 }
 
@@ -100,10 +117,14 @@ func TestLimit(t *testing.T) {
 			e.Tool, e.Path = "Read", fmt.Sprintf("/%0300d", i)
 			e.ReadOnly = i%8 == 3
 		}
+		if i%5 == 0 {
+			e.Did.Answer = strings.Repeat("z", 400)
+		}
 		all = append(all, e)
 	}
 	s := summarize(all, "/")
-	s.add("Background tasks", 350, []string{strings.Repeat("x", 1000), strings.Repeat("y", 1000)})
+	s.add("List of work", 350, slices.Repeat([]string{strings.Repeat("z", 60)}, 50))
+	s.add("Background tasks", 300, []string{strings.Repeat("x", 1000), strings.Repeat("y", 1000)})
 	text := s.text()
 	if n := utf8.RuneCountInString(text); n > maxText || n < maxText/2 {
 		t.Errorf("%d characters:\n%s", n, text)

@@ -45,7 +45,7 @@ type file struct {
 func summarize(entries []journal.Entry, dir string) *summary {
 	s := &summary{calls: len(entries)}
 	var changed, read []*file
-	var commands, agreed, refused, failed []string
+	var commands, asked, agreed, refused, failed []string
 	for i, e := range entries {
 		if i == 0 {
 			s.first = e.Time
@@ -56,6 +56,8 @@ func summarize(entries []journal.Entry, dir string) *summary {
 			agreed = append(agreed, line)
 		}
 		switch {
+		case e.Did.Answer != "":
+			asked = append(asked, fmt.Sprintf("%s %s: %s", e.Time.Format("15:04:05"), e.Tool, plain.Line(e.Did.Answer)))
 		case e.Outcome == audit.Refused:
 			refused = append(refused, line+": "+plain.Line(e.Reason))
 		case e.Did.ExitCode != nil:
@@ -78,12 +80,13 @@ func summarize(entries []journal.Entry, dir string) *summary {
 			f.removed += e.Did.Removed
 		}
 	}
-	s.add("Changed, the latest last", 900, lines(changed, dir, (*file).changed))
-	s.add("Commands", 900, commands)
-	s.add("Failed", 400, failed)
-	s.add("Refused", 400, refused)
-	s.add("Allowed by the user", 300, agreed)
-	s.add("Read, the latest last", 450, lines(read, dir, func(*file) string { return "" }))
+	s.add("Changed, the latest last", 800, lines(changed, dir, (*file).changed))
+	s.add("Commands", 800, commands)
+	s.add("Failed", 350, failed)
+	s.add("Refused", 350, refused)
+	s.add("Allowed by the user", 250, agreed)
+	s.add("Answers of the user", 250, asked)
+	s.add("Read, the latest last", 350, lines(read, dir, func(*file) string { return "" }))
 	return s
 }
 
@@ -158,7 +161,7 @@ func (s *summary) addTasks(tasks []*task.Task) {
 		}
 		lines = append(lines, fmt.Sprintf("%s %s: %s", t.ID, text, plain.Line(t.Title())))
 	}
-	s.add("Background tasks", 350, lines)
+	s.add("Background tasks", 300, lines)
 }
 
 // text returns the summary for a model, of at most maxText characters.

@@ -128,6 +128,7 @@ func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (too
 	if err != nil {
 		return out, err
 	}
+	out.Did = &tools.Did{Answer: reply.Line([]question.Question{q})}
 	answer := question.Answer{}
 	if !reply.Declined {
 		answer = reply.Answers[0]

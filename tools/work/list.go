@@ -9,6 +9,7 @@ import (
 	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -64,11 +65,25 @@ func entries(l *worklist.List) []Entry {
 	return out
 }
 
+// Lines returns a line for each item of the list of a session.
+func (o Options) Lines(ctx context.Context, v session.View) ([]string, error) {
+	l, err := o.store(v).Read(ctx)
+	return lines(&l), err
+}
+
+func lines(l *worklist.List) []string {
+	out := make([]string, len(l.Items))
+	for i, it := range l.Items {
+		out[i] = fmt.Sprintf("%d [%s] %s", it.ID, state(it, open(l, it)), plain.Text(it.Subject))
+	}
+	return out
+}
+
 func list(l worklist.List, running int) ListOutput {
 	out := ListOutput{Tasks: entries(&l), Background: running}
 	var b strings.Builder
-	for _, it := range l.Items {
-		fmt.Fprintf(&b, "%d [%s] %s\n", it.ID, state(it, open(&l, it)), plain.Text(it.Subject))
+	for _, line := range lines(&l) {
+		b.WriteString(line + "\n")
 	}
 	if len(l.Items) == 0 {
 		b.WriteString("[there are no tasks: TaskCreate adds one]\n")

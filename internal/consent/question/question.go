@@ -94,6 +94,11 @@ func (r Reply) Lines(questions []Question) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// Line returns the reply in one line.
+func (r Reply) Line(questions []Question) string {
+	return strings.ReplaceAll(r.Lines(questions), "\n", "; ")
+}
+
 // Parse reads the answers of a user who types: one text for each question. A text is the
 // number or label of an option, several of them with commas between them if the question
 // allows it, "-" for no answer, or any other words.

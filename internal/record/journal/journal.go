@@ -53,7 +53,7 @@ func (j *Journal) Add(o session.Owner, e Entry) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, text := range []*string{&e.Title, &e.Reason, &e.Path} {
+	for _, text := range []*string{&e.Title, &e.Reason, &e.Path, &e.Did.Answer} {
 		*text = short(*text)
 	}
 	l := j.logs.Get(o)
