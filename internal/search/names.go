@@ -28,10 +28,9 @@ func (t *Tree) Names(ctx context.Context, q *Query) (*Found, error) {
 	defer t.s.queries.end()
 	own := *q
 	own.picking = new(sync.Mutex)
-	for q := &own; ; q = q.again() {
+	for t, q := t, &own; ; t, q = t.s.Tree(t.top, t.open), q.again() { // an abandoned attempt keeps its own
 		f, err := attempt(ctx, t, noDeadline, func(ctx context.Context) (*Found, error) { return t.names(ctx, q) })
 		if errors.Is(err, errTreeBlocked) {
-			t = t.s.Tree(t.top, t.open)
 			continue
 		}
 		return f, err

@@ -40,7 +40,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	if q.Out != nil {
 		undo = q.Out.Mark()
 	}
-	for q := &own; ; q = q.again() {
+	for t, q := t, &own; ; t, q = t.s.Tree(t.top, t.open), q.again() { // an abandoned attempt keeps its own
 		var g atomic.Pointer[gather]
 		a, err := attempt(ctx, t, t.s.remaining(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
 		switch {
@@ -49,7 +49,6 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 		case errors.Is(err, errTreeBlocked):
 			g.Load().abandon()
 			undo()
-			t = t.s.Tree(t.top, t.open)
 			continue
 		}
 		if err != nil {
