@@ -1,4 +1,5 @@
-// Package document reads files that are risky to parse: pictures, notebooks and PDFs.
+// Package document reads files that are risky to parse: pictures, notebooks, PDFs and web
+// pages.
 //
 // Each file is read in a process of its own. The process is this program run again
 // (Serve), with the open file as its standard input. It has a memory limit and a
@@ -13,7 +14,8 @@
 // cheap (5 to 15 ms) because the engine's compiled code is in the state folder (50 ms to
 // load, 1.4 s to compile). pdfcpu judges (validation, page count, encryption), pdfium
 // shows. A file that pdfcpu refuses and pdfium can show is shown with a note.
-// go-runewidth, which pdfcpu pulls in, is held at a version that does not build its
+// Web pages are converted by package page, which has limits of its own; those of the
+// process catch what they miss. go-runewidth, which pdfcpu pulls in, is held at a version that does not build its
 // tables at every start (25 ms).
 package document
 
@@ -28,6 +30,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"mcp-toolset/internal/file/document/page"
 	"mcp-toolset/internal/file/document/pdf"
 	"mcp-toolset/internal/file/document/picture"
 	"mcp-toolset/internal/file/notebook"
@@ -59,9 +62,13 @@ const (
 	// parts are held.
 	maxNotebook = 64 << 20
 	maxPDF      = 1 << 30
+	maxPage     = 10 << 20
 
 	// notebookShare is the memory that a notebook takes, as a multiple of its size.
 	notebookShare = 4
+	// pageShare is the memory that a page takes, as a multiple of its size. Of the HTML, at
+	// most 2 MB are converted, in up to 100 MB.
+	pageShare = 50
 )
 
 // Config configures a Reader.
@@ -110,7 +117,7 @@ func NewReader(c Config) *Reader {
 // Picture reads a picture of size bytes and prepares it for a model. A picture that its
 // header already rules out is refused without a process.
 //
-// Picture, Notebook and PDF share these rules: an error that the file is to blame for is
+// Picture, Notebook, PDF and Page share these rules: an error that the file is to blame for is
 // a *fault.Fault whose fact continues the name of the file. The cause of a cancelled
 // context is returned unchanged. f must be open for reading; its offset does not change.
 func (r *Reader) Picture(ctx context.Context, f *os.File, size int64) (*picture.Picture, error) {
@@ -149,6 +156,15 @@ func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request)
 	}
 	q.Cache, q.Time = r.privateCache(), r.time/2
 	return read[*pdf.Document](ctx, r, f, request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q})
+}
+
+// Page reads a web page of size bytes as q selects.
+func (r *Reader) Page(ctx context.Context, f *os.File, size int64, q page.Request) (*page.Page, error) {
+	if err := tooLarge(kindPage, size, maxPage); err != nil {
+		return nil, err
+	}
+	memory := baseMemory + pageShare*min(size, 2<<20) + notebookShare*size
+	return read[*page.Page](ctx, r, f, request{Kind: kindPage, Size: size, Memory: memory, Page: q})
 }
 
 // privateCache returns the cache folder if only this user can write to it, because the

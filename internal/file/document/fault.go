@@ -15,6 +15,7 @@ const (
 	kindPicture  kind = "picture"
 	kindNotebook kind = "notebook"
 	kindPDF      kind = "pdf"
+	kindPage     kind = "page"
 )
 
 // Reasons for a process to end without an answer.
@@ -33,18 +34,23 @@ type words struct {
 	plural  string
 	smaller string // the next step when the file is too large
 	less    string // the next step when the call asked for too much at once
+	repair  string // the next step when it is damaged; "" for that of files
 }
 
 var wordsOf = map[kind]words{
 	kindPicture: {"picture", "pictures",
 		"Make a smaller copy of it and read that.",
-		"Make a smaller copy of it and read that."},
+		"Make a smaller copy of it and read that.", ""},
 	kindNotebook: {"notebook", "notebooks",
 		"Remove outputs from a copy of it and read that.",
-		"Ask for fewer cells, or remove outputs from a copy of it and read that."},
+		"Ask for fewer cells, or remove outputs from a copy of it and read that.", ""},
 	kindPDF: {"PDF file", "PDF files",
 		"Split it into smaller files and read those.",
-		"Ask for fewer pages at a time, or leave out the one that is too complex."},
+		"Ask for fewer pages at a time, or leave out the one that is too complex.", ""},
+	kindPage: {"page", "pages",
+		"Fetch a smaller page with the same content.",
+		"Fetch a smaller page with the same content.",
+		"Fetch another page with the same content."},
 }
 
 func (k kind) words() words {
@@ -71,8 +77,12 @@ func explain(k kind, end error, memory int64, deadline time.Duration) error {
 	case errLong:
 		return &fault.Fault{Fact: fmt.Sprintf("has more than %d MiB to show at once", maxAnswer>>20), Next: w.less}
 	}
+	repair := w.repair
+	if repair == "" {
+		repair = "Repair it or use another copy of it."
+	}
 	return &fault.Fault{
 		Fact: fmt.Sprintf("made the reader of %s stop; it is probably damaged", w.plural),
-		Next: "Repair it or use another copy of it.",
+		Next: repair,
 	}
 }

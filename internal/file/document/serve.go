@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/file/document/page"
 	"mcp-toolset/internal/file/document/pdf"
 	"mcp-toolset/internal/file/document/picture"
 	"mcp-toolset/internal/file/notebook"
@@ -32,7 +33,7 @@ const (
 )
 
 // usage is printed for a user who runs the command by hand.
-const usage = Arg + " is how the server reads one picture, notebook or PDF file in a process of its own; it is not for use by hand"
+const usage = Arg + " is how the server reads one picture, notebook, PDF file or web page in a process of its own; it is not for use by hand"
 
 // request is the argument of a process, as JSON.
 type request struct {
@@ -43,6 +44,7 @@ type request struct {
 	Parent   int           // process id of the server
 	Notebook notebook.Request
 	PDF      pdf.Request
+	Page     page.Request
 }
 
 // answer is the JSON output of a process: a value, the fault of the file, or the error
@@ -59,6 +61,7 @@ var kinds = map[kind]func(in *os.File, q request) (any, error){
 	kindPicture:  readPicture,
 	kindNotebook: readNotebook,
 	kindPDF:      readPDF,
+	kindPage:     readPage,
 }
 
 // Serve runs a process that reads a document and returns its exit code. args[0] is the
@@ -134,6 +137,14 @@ func readNotebook(in *os.File, q request) (any, error) {
 }
 
 func readPDF(in *os.File, q request) (any, error) { return pdf.Read(in, q.Size, q.PDF) }
+
+func readPage(in *os.File, q request) (any, error) {
+	data, err := readAll(in, q.Size)
+	if err != nil {
+		return nil, err
+	}
+	return page.Read(data, q.Page), nil
+}
 
 // readAll reads size bytes: the size of the file when it was checked.
 func readAll(in io.ReaderAt, size int64) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -76,13 +77,43 @@ func refuse(body []byte) error {
 			Next: "Correct these bytes, for example with \"iconv -c -f UTF-8 -t UTF-8\", which leaves them out, or edit the file with a script.",
 		}
 	}
+	return guessLegacy(body).fault()
+}
+
+// guessLegacy names an encoding that contains ASCII, of text that is not UTF-8.
+func guessLegacy(body []byte) guess {
 	// Look at the first byte beyond ASCII, since the start may have none.
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
-	head = body[i:min(len(body), i+sampled)]
+	head := body[i:min(len(body), i+sampled)]
 	if g, ok := guessEastAsian(head); ok {
-		return g.fault()
+		return g
 	}
-	return guessSingle(head).fault()
+	return guessSingle(head)
+}
+
+// GuessCharset returns the apparent encoding of text, by its name in the WHATWG Encoding
+// Standard. Text in UTF-8, also with a few damaged bytes, is "utf-8".
+func GuessCharset(text []byte) string {
+	head := text[:min(len(text), sampled)]
+	g := guess{}
+	if bytes.IndexByte(head, 0) >= 0 {
+		g = guessWide(head[:len(head)&^3], len(head)&^3)
+	} else if _, few := damaged(text); !few && !cut(text) && !utf8.Valid(text) {
+		g = guessLegacy(text)
+	}
+	switch g.iconv {
+	case "", "UTF-32LE", "UTF-32BE":
+		return "utf-8"
+	case "CP932":
+		return "shift_jis"
+	case "CP949":
+		return "euc-kr"
+	case "CP1251":
+		return "windows-1251"
+	case "CP1252", "ENCODING":
+		return "windows-1252"
+	}
+	return strings.ToLower(g.iconv)
 }
 
 // guessWide names text with NUL bytes, which UTF-16 and UTF-32 contain.

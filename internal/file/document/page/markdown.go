@@ -1,0 +1,80 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+)
+
+// Characters of the private use area that have a meaning during the conversion, and that
+// tidyText removes from pages. The converter uses firstMark for the line ends of code.
+const (
+	firstMark   = '\uf002'
+	markLess    = "\uf003"
+	markGreater = "\uf004"
+	lastMark    = '\uf004'
+)
+
+// maxEscapes is the limit of characters with a meaning in Markdown that are escaped. The
+// converter looks at the text around each, in quadratic time.
+const maxEscapes = 20_000
+
+// Converters write text "<int>" as "&lt;int&gt;", which a model would copy. These keep
+// it.
+var (
+	hideAngles = strings.NewReplacer("<", markLess, ">", markGreater)
+	showAngles = strings.NewReplacer(markLess, "<", markGreater, ">")
+)
+
+// markdown converts n, which it changes.
+func markdown(n *html.Node) (md string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("converting the page: %v", p)
+		}
+	}()
+	mode := converter.EscapeModeSmart
+	if specials(n) > maxEscapes {
+		mode = converter.EscapeModeDisabled
+	}
+	conv := converter.NewConverter(
+		converter.WithEscapeMode(mode),
+		converter.WithPlugins(
+			base.NewBasePlugin(),
+			commonmark.NewCommonmarkPlugin(
+				commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip),
+				commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
+				commonmark.WithListEndComment(false),
+			),
+			table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)),
+			strikethrough.NewStrikethroughPlugin(),
+		),
+	)
+	conv.Register.TextTransformer(func(_ converter.Context, s string) string { return hideAngles.Replace(s) }, converter.PriorityEarly)
+	out, err := conv.ConvertNode(n)
+	if err != nil {
+		return "", err
+	}
+	return strings.ToValidUTF8(showAngles.Replace(string(out)), "\ufffd"), nil
+}
+
+// specials returns the number of characters in the text of n with a meaning in Markdown.
+func specials(n *html.Node) int {
+	total := 0
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			for _, b := range []byte(c.Data) {
+				if strings.IndexByte("\\*_-+.>|$#=[]()!~`\"'", b) >= 0 {
+					total++
+				}
+			}
+		}
+	}
+	return total
+}
