@@ -55,6 +55,11 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 		}
 		return c.decideOn(req), nil
 	}
+	if r.Site != nil {
+		req.Site = r.Site
+		c.subject = approval.Subject{Kind: "site", Value: r.Site.String()}
+		return c.decideOn(req), nil
+	}
 	if r.Path == "" {
 		c.subject = approval.Subject{Kind: "input", Value: string(r.Input())}
 		return c.decideOn(req), nil
@@ -94,7 +99,7 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 		v := c.Session.View()
 		for _, name := range c.names() {
 			req.Declined = req.Declined || store.Declined(v.ID, name, c.subject)
-			req.Always = req.Always || store.Always(name, c.subject, firstRoot(v))
+			req.Always = req.Always || store.Always(name, c.subject, firstRoot(v)) || store.Agreed(v.ID, name, c.subject)
 		}
 	}
 	c.asked = req

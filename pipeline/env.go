@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"net/netip"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/web/site"
 )
 
 // newEnv returns the environment for the tool, with the session's present state.
@@ -72,6 +74,12 @@ func (c *call) newEnv() *tools.Env {
 			}
 			return c.p.Shared.Outside()
 		},
+	}
+	env.CheckAddr = func(s site.Site, addr netip.Addr) error {
+		if d := c.rules.CheckAddr(s, addr); d.Behavior != policy.Allow {
+			return refused(d)
+		}
+		return nil
 	}
 	env.Results = texts{c, env.Session.Results}
 	return env

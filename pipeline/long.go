@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -59,6 +60,12 @@ func (t texts) Long() tools.Long {
 func (t texts) SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error) {
 	t.c.private.Store(true)
 	return t.c.p.Results.SaveParts(t.dir, family, name, next)
+}
+
+// SaveFile stores a file.
+func (t texts) SaveFile(name string, r io.Reader) (path string, err error) {
+	t.c.private.Store(true)
+	return t.c.p.Results.SaveFile(t.dir, name, r)
 }
 
 // Write appends p and breaks lines that are too long for Read. It never fails:

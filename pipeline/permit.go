@@ -52,6 +52,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	}
 	if store != nil && !c.Unattended && store.Take(about) {
 		c.before.agreed = &about
+		c.agreeOnSite(about)
 		return agreed, nil
 	}
 	shown, preview := about, tools.Preview{}
@@ -78,9 +79,18 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 			}
 		}
 		c.before.agreed = &about
+		c.agreeOnSite(about)
 		return agreed, nil
 	}
 	return c.pend(d, shown)
+}
+
+// agreeOnSite remembers for the session that the user agreed to a call to a site, unless a
+// rule or a hook asks each time. A page is often read in several calls.
+func (c *call) agreeOnSite(about approval.Request) {
+	if c.p.Approvals != nil && about.Subject.Kind == "site" && about.Once == "" {
+		c.p.Approvals.Agree(about.Session, about.Tool, about.Subject)
+	}
 }
 
 // eachTime returns why the user is asked about a call each time, as a clause. It returns
@@ -133,6 +143,8 @@ func (c *call) always(about approval.Request) string {
 		return text
 	case "path":
 		return fmt.Sprintf("future %s %s in this workspace", map[string]string{"Read": "reads of", "Edit": "changes to"}[about.Subject.Access], about.Subject.Value)
+	case "site":
+		return fmt.Sprintf("future calls of %s to %s in this workspace", c.tool.Name, about.Subject.Value)
 	default:
 		return "future calls of " + c.tool.Name + " with exactly this input in this workspace"
 	}

@@ -32,6 +32,9 @@ func (c *call) concern() *Decision {
 			return d
 		}
 	}
+	if c.r.Site != nil {
+		return c.siteConcern()
+	}
 	if c.r.Own != nil && c.r.Own.Behavior == Ask {
 		d := c.byTool()
 		return &d

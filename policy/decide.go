@@ -189,6 +189,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 		}
 		return Decision{}, false
 	}
+	if c.r.Site != nil {
+		return c.forbiddenSite()
+	}
 	if c.r.Target == nil {
 		return Decision{}, false
 	}

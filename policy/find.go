@@ -196,6 +196,8 @@ func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
 	switch {
 	case hasPath && r.onPaths():
 		return "", false // judged as a path rule, under any name of the tool
+	case c.r.Site != nil && r.site != nil:
+		return "", r.site.Covers(*c.r.Site)
 	case c.r.Match != nil && c.r.Match(l.behavior, r.pattern):
 		return "", true
 	case l.behavior == Allow:

@@ -4,6 +4,7 @@ package policy
 const (
 	LayerRule       = "rule"       // a rule of the settings
 	LayerPath       = "path"       // the confinement of paths to the workspace
+	LayerSite       = "site"       // the address of a web page
 	LayerHook       = "hook"       // a hook of the settings
 	LayerMode       = "mode"       // the mode
 	LayerReadOnly   = "read-only"  // the call only reads

@@ -22,11 +22,15 @@
 //     its own text outside of the sandbox.
 //   - A call may consist of parts (Parts). A deny or ask rule applies if it covers any
 //     part, at any depth. Allow rules must cover each part.
+//   - A site of the web is asked about unless a rule covers it. Addresses that are not
+//     public are refused unless a rule names them (site.go).
 //   - A rule that allows commands grants no files: Decision.Opens lists the files outside
 //     of the workspace that the call may use in its sandbox (opens.go).
 //   - Every text that a model may see states one fact and one next step. It contains
 //     nothing that could control a terminal or hide from a reader.
 package policy
+
+import "mcp-toolset/web/site"
 
 // Behavior is the outcome of a decision. The zero value is Deny, so that a decision
 // that was never made is a refusal.
@@ -77,13 +81,14 @@ type Target struct {
 
 // Request holds everything about a call that a decision may depend on.
 type Request struct {
-	Tool     string   // canonical tool name; if empty, the call is denied
-	Aliases  []string // former names of the tool, which rules may also use
-	As       string   // another tool whose rules hold too; only those allow the call; "": none
-	Dir      string   // the session's working directory: absolute, canonical
-	Target   *Target  // nil for a call without a path
-	Parts    *Parts   // for calls that do several things, or nil; replaces Target and Match
-	ReadOnly bool     // whether the call only reads
+	Tool     string     // canonical tool name; if empty, the call is denied
+	Aliases  []string   // former names of the tool, which rules may also use
+	As       string     // another tool whose rules hold too; only those allow the call; "": none
+	Dir      string     // the session's working directory: absolute, canonical
+	Target   *Target    // nil for a call without a path
+	Parts    *Parts     // for calls that do several things, or nil; replaces Target and Match
+	Site     *site.Site // host and port that the call reaches, or nil; patterns of rules are then on sites
+	ReadOnly bool       // whether the call only reads
 
 	// Match is the tool's own matcher. It reports whether the pattern of a Tool(pattern) rule
 	// with behavior b covers this call. A deny or ask rule may cover more than an allow rule

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"mcp-toolset/web/site"
 )
 
 // rule is one entry of permissions.deny, ask or allow.
@@ -19,6 +21,7 @@ type rule struct {
 	path    *pathPattern    // pattern as a path pattern; nil if it is not one
 	command *commandPattern // pattern as a command pattern; nil in a rule on a whole tool
 	folded  *commandPattern // command in lower case
+	site    *site.Pattern   // pattern as a pattern of hosts, in a rule on WebFetch; nil if it is not one
 	broken  error           // what is wrong with the rule, as a clause; nil if it is valid
 }
 
@@ -172,6 +175,11 @@ func (r *rule) parsePattern(root string) {
 	switch {
 	case r.onFiles():
 		r.broken = err
+	case r.tool == siteTool:
+		p, err := site.ParsePattern(r.pattern)
+		if r.broken = err; err == nil {
+			r.site = &p
+		}
 	case len(r.pattern) > maxPattern:
 		r.broken = fmt.Errorf("the pattern is longer than %d bytes", maxPattern)
 	default:

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/web/site"
 )
 
 // Call holds the parsed arguments of one call, before Prepare completes them.
@@ -34,9 +35,10 @@ type Facts struct {
 type Prepared struct {
 	Tool    *Tool
 	Facts   Facts
-	Path    string // absolute path of the file or folder that the call names; "" if the tool has none
-	Summary string // one line for the user
-	As      string // as Def.As
+	Path    string     // absolute path of the file or folder that the call names; "" if the tool has none
+	Summary string     // one line for the user
+	As      string     // as Def.As
+	Site    *site.Site // host and port that the call reaches; nil if the tool has none
 	in      input
 	encoded func() json.RawMessage
 }
@@ -49,7 +51,7 @@ func (c *Call) Prepare(env *Env) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary(), As: in.as()}
+	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary(), As: in.as(), Site: in.site()}
 	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
 	return r, nil
 }
@@ -100,6 +102,7 @@ type input interface {
 	shared(*Env) bool
 	path() string
 	as() string
+	site() *site.Site
 	summary() string
 	json() json.RawMessage
 	matcher(policy.Base) func(policy.Behavior, string) bool
@@ -158,6 +161,14 @@ func (t *typed[In, Prepared, Out]) as() string {
 		return ""
 	}
 	return t.def.As(t.in)
+}
+
+func (t *typed[In, Prepared, Out]) site() *site.Site {
+	if t.def.Site == nil {
+		return nil
+	}
+	s := t.def.Site(t.in)
+	return &s
 }
 
 func (t *typed[In, Prepared, Out]) summary() string {

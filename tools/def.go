@@ -29,6 +29,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/web/site"
 )
 
 // Def defines a tool with input In and output Out, both structs. Name, Prompt and Call are
@@ -103,6 +104,11 @@ type Def[In, Prepared, Out any] struct {
 	// set, patterns use gitignore syntax and match the path; otherwise a pattern must equal
 	// the value of the first required string property.
 	Matcher func(Prepared) func(b policy.Behavior, pattern string) bool
+
+	// Site returns the host and port that a call reaches, for rules such as
+	// WebFetch(domain:example.com). The policy asks about one that no rule covers, and the
+	// user's agreement holds for all calls of the tool to it. nil: none.
+	Site func(Prepared) site.Site
 
 	// Parts returns the parts of a call that does several things at once. The policy then
 	// judges each part by the Bash rules and the files it names, and ignores Path and

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/netip"
 
 	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
+	"mcp-toolset/web/site"
 )
 
 // Env holds what the server gives to one call. Services that do not differ between calls are
@@ -55,6 +57,12 @@ type Env struct {
 	// Later runs another tool after this call has ended, as a call of its own of the session.
 	// Nobody can be asked about it, and its answer takes no events. It is nil in a nested call.
 	Later func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+
+	// For tools that reach the web.
+
+	// CheckAddr returns an error unless a connection to an address of the site may be made.
+	// The error must be returned unchanged.
+	CheckAddr func(site.Site, netip.Addr) error
 
 	// For upstream tools.
 

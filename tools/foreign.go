@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/web/site"
 )
 
 // DeclaredAnnotations holds the annotations that an upstream server declares for a tool.
@@ -117,6 +118,7 @@ func (i *foreignInput) facts(*Env) Facts {
 func (i *foreignInput) shared(*Env) bool { return false }
 func (i *foreignInput) path() string     { return "" }
 func (i *foreignInput) as() string       { return "" }
+func (i *foreignInput) site() *site.Site { return nil }
 
 // summary quotes the server's title as the server's own words, and adds Notice.
 func (i *foreignInput) summary() string {

@@ -14,6 +14,10 @@ type Results interface {
 	// again. Saved texts whose names differ but begin with family and a hyphen are removed
 	// to make room.
 	SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error)
+
+	// SaveFile stores the bytes of r as a file and returns its path. If a call of this session
+	// has already saved a file under name, it is not saved again, and r is not read.
+	SaveFile(name string, r io.Reader) (path string, err error)
 }
 
 // Long is a text that is written in pieces, each of whole characters. It is not safe for

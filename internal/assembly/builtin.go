@@ -42,9 +42,11 @@ import (
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
+	"mcp-toolset/tools/webfetch"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
+	"mcp-toolset/web/fetch"
 )
 
 // Build makes the built-in tools with the services that they use, and puts the server
@@ -115,7 +117,11 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 
 // tools makes the tools according to the options and the environment.
 func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running, schedules *schedule.Registry) []*tools.Tool {
+	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
+	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
+	p.Closers = append(p.Closers, pages)
 	return builtin.List(builtin.Options{
+		Fetch:     webfetch.Options{Client: pages, Documents: documents},
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks, Items: lists.Lines}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
@@ -129,7 +135,7 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 			OnShort:   func() { p.repeats.Add(1) },
 			Repeat:    p.options.RepeatReads,
 			Reminder:  p.Settings.Reminder(p.options.Model),
-			Documents: document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log}),
+			Documents: documents,
 			Snapshots: p.Snapshots,
 		}})
 }

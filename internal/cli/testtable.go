@@ -28,7 +28,7 @@ var (
 	behaviors = []string{policy.Allow.String(), policy.Ask.String(), policy.Deny.String()}
 	// rowLayers lists the layers that can decide when no hook, classifier or user is asked.
 	rowLayers = []string{
-		policy.LayerRule, policy.LayerPath, policy.LayerMode, policy.LayerReadOnly, policy.LayerDefault, policy.LayerTool, policy.LayerSandbox, policy.LayerInput,
+		policy.LayerRule, policy.LayerPath, policy.LayerSite, policy.LayerMode, policy.LayerReadOnly, policy.LayerDefault, policy.LayerTool, policy.LayerSandbox, policy.LayerInput,
 	}
 )
 

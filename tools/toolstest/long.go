@@ -2,6 +2,7 @@ package toolstest
 
 import (
 	"bytes"
+	"io"
 
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/tools"
@@ -17,6 +18,10 @@ func (s stored) Long() tools.Long { return new(memoryLong) }
 
 func (s stored) SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error) {
 	return s.store.SaveParts(s.dir, family, name, next)
+}
+
+func (s stored) SaveFile(name string, r io.Reader) (path string, err error) {
+	return s.store.SaveFile(s.dir, name, r)
 }
 
 // memoryLong is a tools.Long that stores nothing.

@@ -17,7 +17,8 @@
 // input, the subject and the reason, but not to the conversation (Request.key). A call
 // that differs in any of them is another call. "Always", in a workspace, and a decline,
 // in a conversation, are about the Subject: the exact command in its folder, the path for
-// all tools that do the same to it, or the whole input; never a pattern.
+// all tools that do the same to it, the host and port, or the whole input; never a pattern.
+// An agreement on a call to a host holds for the conversation.
 package approval
 
 import (
@@ -76,7 +77,7 @@ func errOnce(why string) error {
 // Subject is the part of a call that an "always" allows and a decline covers.
 // Value is exact text and never a pattern.
 type Subject struct {
-	Kind   string `json:"kind"`             // "command", "path" or "input"
+	Kind   string `json:"kind"`             // "command", "path", "site" or "input"
 	Access string `json:"access,omitempty"` // for a path: "Read" or "Edit"
 	Value  string `json:"value"`
 	Dir    string `json:"dir,omitempty"` // for a command: the folder in which it runs
@@ -205,6 +206,7 @@ type Store struct {
 	mu           sync.Mutex
 	items        []*item // in order of arrival
 	declined     []*declined
+	agreed       []agreed
 	outcomes     map[int]string // outcome of each number without an item
 	outcomeOrder []int          // the keys of outcomes, oldest first
 }

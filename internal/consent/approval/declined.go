@@ -6,6 +6,34 @@ import (
 	"time"
 )
 
+// agreed is a subject on which the user agreed in a session.
+type agreed struct {
+	session string
+	tool    string
+	subject Subject
+}
+
+// Agree records that the user agreed to all calls of a tool on a subject in a session.
+// Without a session, nothing is recorded.
+func (s *Store) Agree(session, tool string, subject Subject) {
+	a := agreed{session, tool, subject}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session == "" || slices.Contains(s.agreed, a) {
+		return
+	}
+	if s.agreed = append(s.agreed, a); len(s.agreed) > maxDeclined {
+		s.agreed = s.agreed[1:]
+	}
+}
+
+// Agreed reports whether Agree has recorded this subject in the session.
+func (s *Store) Agreed(session, tool string, subject Subject) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.agreed, agreed{session, tool, subject})
+}
+
 // declined is a subject that the user declined in a session.
 type declined struct {
 	number  int // the number by which users lift it

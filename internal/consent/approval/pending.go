@@ -197,7 +197,7 @@ func (s *Store) Take(r Request) bool {
 	return true
 }
 
-// Forget ends a session. It drops what the session was declined, and the
+// Forget ends a session. It drops what the session was declined and allowed, and the
 // pending approvals that no other session waits for.
 func (s *Store) Forget(session string) {
 	if session == "" {
@@ -206,6 +206,7 @@ func (s *Store) Forget(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.declined = slices.DeleteFunc(s.declined, func(d *declined) bool { return d.session == session })
+	s.agreed = slices.DeleteFunc(s.agreed, func(a agreed) bool { return a.session == session })
 	for _, i := range slices.Clone(s.items) {
 		at := slices.Index(i.sessions, session)
 		if at < 0 || !i.granted.IsZero() {

@@ -3,7 +3,9 @@ package results
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 )
 
 // File is a result that is stored piece by piece. It is for use by one goroutine.
@@ -20,10 +22,14 @@ const slack = 16 << 20
 // Create makes an empty file in dir, which must come from Hold. The name describes the result;
 // Create makes it unique.
 func (s *Store) Create(dir, name string) (*File, error) {
+	return s.create(dir, name+".txt")
+}
+
+func (s *Store) create(dir, name string) (*File, error) {
 	if err := s.reserve(0, 0); err != nil {
 		return nil, err
 	}
-	f, err := create(s.newPath(dir, name+".txt"))
+	f, err := create(s.newPath(dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("storing a result: %w", err)
 	}
@@ -65,6 +71,30 @@ func (f *File) Truncate(size int64) error {
 func (f *File) Close() error {
 	f.s.store.Clean()
 	return f.f.Close()
+}
+
+// SaveFile stores the bytes of r as a file of dir, which must come from Hold, completely or not
+// at all. It returns the path. If a file of this name exists, r is not read.
+func (s *Store) SaveFile(dir, name string, r io.Reader) (path string, err error) {
+	path = filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return path, nil
+	}
+	f, err := s.create(dir, name+".unfinished")
+	if err != nil {
+		return "", err
+	}
+	if _, err = io.Copy(f, r); err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.Rename(f.Path(), path)
+	}
+	if err != nil {
+		f.Discard()
+		return "", fmt.Errorf("storing a file: %w", err)
+	}
+	return path, nil
 }
 
 // Discard closes and removes the file.

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"net/netip"
+	"testing"
+
+	"mcp-toolset/web/site"
+)
+
+// fetchOf returns a call of WebFetch.
+func fetchOf(t *testing.T, url string) Request {
+	t.Helper()
+	_, s, err := site.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Request{Tool: "WebFetch", Dir: "/ws", Site: &s, ReadOnly: true}
+}
+
+// TestSites checks the decisions on sites, with their texts.
+func TestSites(t *testing.T) {
+	const add = " to /cfg/settings.json"
+	unnamed := func(host string) string {
+		return "no rule names the host " + host + ". use another source, or ask the user to add an allow rule such as WebFetch(domain:" + host + ")" + add
+	}
+	local := func(host, class, rule string) string {
+		return host + " is " + class + ". use a public address, or ask the user to add an allow rule such as WebFetch(domain:" + rule + ")" + add
+	}
+	place := "the rule in /cfg/settings.json:1"
+	for _, c := range []struct {
+		name  string
+		rules []entry
+		mode  Mode
+		url   string
+		want  Behavior
+		text  string // reason and next step; "": any
+	}{
+		{"no rule", nil, ModeDefault, "https://go.dev", Ask, unnamed("go.dev")},
+		{"plan", nil, ModePlan, "https://go.dev", Ask, ""},
+		{"acceptEdits", nil, ModeAcceptEdits, "https://go.dev", Ask, ""},
+		{"manual", nil, ModeManual, "https://go.dev", Ask, ""},
+		{"dontAsk", nil, ModeDontAsk, "https://go.dev", Deny, ""},
+		{"bypass", nil, ModeBypass, "https://go.dev", Allow, ""},
+		{"named", []entry{{"allow", "WebFetch(domain:go.dev)"}}, ModeDontAsk, "https://go.dev", Allow, "an allow rule covers the call. "},
+		{"below", []entry{{"allow", "WebFetch(domain:go.dev)"}}, ModeDefault, "https://pkg.go.dev", Ask, ""},
+		{"whole tool", []entry{{"allow", "WebFetch"}}, ModeDefault, "https://go.dev", Allow, ""},
+		{"denied", []entry{{"deny", "WebFetch(domain:*.go.dev)"}, {"allow", "WebFetch"}}, ModeBypass, "https://pkg.go.dev", Deny,
+			"the deny rule WebFetch(domain:*.go.dev) covers this call. do it another way, or ask the user to change " + place},
+		{"asked", []entry{{"ask", "WebFetch(domain:go.dev)"}, {"allow", "WebFetch"}}, ModeDefault, "https://go.dev", Ask, "the ask rule WebFetch(domain:go.dev) covers this call. the user can change " + place},
+		{"loopback", nil, ModeBypass, "http://localhost:3000", Deny, local("localhost", "on this machine", "localhost:3000")},
+		{"loopback by the whole tool", []entry{{"allow", "WebFetch"}}, ModeDefault, "http://127.0.0.1:3000", Deny, local("127.0.0.1", "on this machine", "127.0.0.1:3000")},
+		{"loopback by a star", []entry{{"allow", "WebFetch(domain:*)"}}, ModeDefault, "http://[::1]:3000", Deny, local("::1", "on this machine", "[::1]:3000")},
+		{"loopback named", []entry{{"allow", "WebFetch(domain:localhost:3000)"}}, ModeDefault, "http://localhost:3000", Allow, ""},
+		{"loopback named in an ask rule", []entry{{"ask", "WebFetch(domain:localhost)"}}, ModeDefault, "http://localhost:3000", Ask, ""},
+		{"another port", []entry{{"allow", "WebFetch(domain:localhost:3000)"}}, ModeDefault, "http://localhost:6379", Deny, ""},
+		{"private", nil, ModeDefault, "https://10.0.0.1", Deny, local("10.0.0.1", "private", "10.0.0.1")},
+		{"private in a range", []entry{{"allow", "WebFetch(domain:10.0.0.0/8)"}}, ModeDefault, "https://10.0.0.1", Allow, ""},
+		{"metadata", []entry{{"allow", "WebFetch(domain:0.0.0.0/0)"}}, ModeDefault, "https://169.254.169.254", Deny, local("169.254.169.254", "link-local or reserved", "169.254.169.254")},
+		{"a port", []entry{{"allow", "WebFetch(domain:go.dev)"}}, ModeBypass, "https://go.dev:22", Deny,
+			"port 22 of go.dev is none that web servers commonly use. use another address, or ask the user to add an allow rule such as WebFetch(domain:go.dev:22)" + add},
+		{"a port that is named", []entry{{"allow", "WebFetch(domain:go.dev:9000)"}}, ModeDefault, "https://go.dev:9000", Allow, ""},
+		{"malformed deny", []entry{{"deny", "WebFetch(go.dev)"}, {"allow", "WebFetch"}}, ModeDefault, "https://example.com", Deny,
+			"the deny rule WebFetch(go.dev) is malformed (the pattern must begin with domain:, as in domain:example.com), so it covers every WebFetch call. ask the user to correct " + place},
+		{"malformed allow", []entry{{"allow", "WebFetch(domain:go.*.dev)"}}, ModeDefault, "https://go.x.dev", Ask, ""},
+	} {
+		config := world(ruleset(c.rules...))
+		config.Mode = c.mode
+		d := New(config).Decide(fetchOf(t, c.url))
+		if d.Behavior != c.want || c.text != "" && d.Reason+". "+d.Next != c.text {
+			t.Errorf("%s: %v, %s. %s\nnot %v, %s", c.name, d.Behavior, d.Reason, d.Next, c.want, c.text)
+		}
+		if d.Layer == LayerSite && d.Behavior == Ask && !d.Open {
+			t.Errorf("%s: a classifier cannot decide it", c.name)
+		}
+	}
+}
+
+// TestCheckAddr checks the decisions on addresses of sites that are allowed.
+func TestCheckAddr(t *testing.T) {
+	const add = " to /cfg/settings.json"
+	for _, c := range []struct {
+		name, url, addr string
+		rules           []entry
+		want            string // "" for an address that is allowed
+	}{
+		{"public", "https://go.dev", "93.184.216.34", nil, ""},
+		{"loopback", "https://go.dev", "127.0.0.1", []entry{{"allow", "WebFetch(domain:go.dev)"}},
+			"go.dev has the address 127.0.0.1, which is on this machine. use a public address, or ask the user to add an allow rule such as WebFetch(domain:127.0.0.1)" + add},
+		{"named", "https://wiki.example.com", "10.0.0.1", []entry{{"allow", "WebFetch(domain:10.0.0.0/8)"}}, ""},
+		{"denied", "https://go.dev", "93.184.216.34", []entry{{"deny", "WebFetch(domain:93.184.216.0/24)"}},
+			"the deny rule WebFetch(domain:93.184.216.0/24) covers this call. do it another way, or ask the user to change the rule in /cfg/settings.json:1"},
+		{"asked", "https://go.dev", "93.184.216.34", []entry{{"ask", "WebFetch(domain:93.184.216.34)"}},
+			"the ask rule WebFetch(domain:93.184.216.34) covers this call. the user can change the rule in /cfg/settings.json:1"},
+		{"unknown", "https://go.dev", "", []entry{{"allow", "WebFetch(domain:*.dev)"}},
+			"go.dev cannot be resolved here, so that a proxy would choose its address. use another source, or ask the user to add an allow rule such as WebFetch(domain:go.dev)" + add},
+		{"unknown and named", "https://go.dev", "", []entry{{"allow", "WebFetch(domain:go.dev)"}}, ""},
+	} {
+		config := world(ruleset(c.rules...))
+		addr, _ := netip.ParseAddr(c.addr)
+		d := New(config).CheckAddr(*fetchOf(t, c.url).Site, addr)
+		got := d.Reason + ". " + d.Next
+		if d.Behavior == Allow {
+			got = ""
+		}
+		if got != c.want {
+			t.Errorf("%s: %s\nnot %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package webfetch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gabriel-vasile/mimetype"
+
+	"mcp-toolset/internal/file/document/page"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/tools"
+	"mcp-toolset/web/fetch"
+)
+
+// call is the state of one call.
+type call struct {
+	Options
+	env  *tools.Env
+	in   prepared
+	page *fetch.Page
+}
+
+// kind selects how a page is shown.
+type kind int
+
+const (
+	textPage kind = iota
+	htmlPage
+	documentPage // a picture, a PDF file or a notebook
+	binaryPage
+)
+
+// headSize is the number of bytes that determine the kind of a page.
+const headSize = 8 << 10
+
+// kind determines the kind of the page from its content, and that of text from its type. It
+// also returns the type and the extension of a file of the kind.
+func (c *call) kind() (k kind, name, extension string, err error) {
+	head := make([]byte, headSize)
+	n, err := c.page.File().ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return 0, "", "", err
+	}
+	head = head[:n]
+	m := mimetype.Detect(head)
+	name, extension = c.page.Type, m.Extension()
+	switch {
+	case m.Is("application/pdf"), m.Is("image/png"), m.Is("image/jpeg"), m.Is("image/gif"), m.Is("image/webp"), m.Is("image/bmp"), m.Is("image/tiff"):
+		return documentPage, m.String(), extension, nil
+	case !isText(head, m):
+		if m.Parent() != nil || name == "" {
+			name = m.String()
+		}
+		if extension == "" {
+			extension = ".bin"
+		}
+		return binaryPage, name, extension, nil
+	case name == "application/x-ipynb+json", path.Ext(c.page.URL.Path) == ".ipynb":
+		return documentPage, "application/x-ipynb+json", ".ipynb", nil
+	case name == "text/html", name == "application/xhtml+xml", name == "" && m.Is("text/html"):
+		return htmlPage, name, ".md", nil
+	}
+	return textPage, name, ".txt", nil
+}
+
+// isText reports whether a page is text in some encoding.
+func isText(head []byte, m *mimetype.MIME) bool {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return true
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return false
+	}
+	for ; m != nil; m = m.Parent() {
+		if m.Is("text/plain") {
+			return true
+		}
+	}
+	// Text in an old encoding has no signature.
+	return mimetype.Detect(head).Parent() == nil
+}
+
+// show returns the answer to the call.
+func (c *call) show(ctx context.Context) (Output, error) {
+	if to := c.page.Redirect; to != nil {
+		out := Output{URL: c.page.URL.String(), Redirect: to.String()}
+		out.shown = text(fmt.Sprintf("%s redirects to another site, which was not fetched. If you need the page, call WebFetch with this URL:\n%s",
+			plain.Line(out.URL), plain.Text(out.Redirect)))
+		return out, nil
+	}
+	k, name, extension, err := c.kind()
+	if err != nil {
+		return Output{}, fmt.Errorf("reading the page: %w", err)
+	}
+	switch k {
+	case documentPage:
+		return c.document(ctx, name, extension)
+	case binaryPage:
+		return c.binary(name, extension)
+	}
+	return c.text(ctx, k == htmlPage, name, extension)
+}
+
+// text shows a part of a page of text.
+func (c *call) text(ctx context.Context, html bool, name, extension string) (Output, error) {
+	p, err := c.converted(ctx, html)
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{URL: c.page.URL.String(), Title: p.Title, ContentType: name, Offset: c.in.Offset}
+	if out.Total = utf8.RuneCountInString(p.Text); out.Offset > 0 && out.Offset >= out.Total {
+		return Output{}, fault.New(fmt.Sprintf("the page has %d characters, and the offset is %d", out.Total, out.Offset), "Use a smaller offset.")
+	}
+	if out.Text = part(p.Text, out.Offset); out.Offset+utf8.RuneCountInString(out.Text) < out.Total {
+		out.Next = out.Offset + utf8.RuneCountInString(out.Text)
+	}
+	if out.Next > 0 || out.Offset > 0 {
+		sum := sha256.Sum256([]byte(p.Text))
+		if out.Path, err = c.save(strings.NewReader(p.Text), sum[:], extension); err != nil {
+			c.env.Log.Warn("a web page was not stored", "error", err)
+		}
+	}
+	out.shown = text(c.frame(out, p.Note))
+	return out, nil
+}
+
+// frame returns the answer with a part of a page.
+func (c *call) frame(out Output, note string) string {
+	facts := []string{}
+	if out.Title != "" {
+		facts = append(facts, `"`+plain.Line(out.Title)+`"`)
+	}
+	if out.ContentType != "" {
+		facts = append(facts, plain.Line(out.ContentType))
+	}
+	if size := utf8.RuneCountInString(out.Text); size < out.Total {
+		facts = append(facts, fmt.Sprintf("characters %d to %d of %d", out.Offset, out.Offset+size, out.Total))
+	}
+	var b strings.Builder
+	b.WriteString(c.heading(facts...) + "\n")
+	if strings.TrimSpace(out.Text) == "" && note == "" {
+		note = "the page is empty"
+	}
+	if strings.TrimSpace(out.Text) != "" {
+		mark := c.mark()
+		fmt.Fprintf(&b, "<page-%s>\n%s\n</page-%s>\n", mark, strings.TrimSuffix(out.Text, "\n"), mark)
+	}
+	if note != "" {
+		fmt.Fprintf(&b, "[%s]\n", note)
+	}
+	if out.Next > 0 {
+		fmt.Fprintf(&b, "[The page goes on: continue with offset %d.", out.Next)
+		if out.Path != "" {
+			fmt.Fprintf(&b, " The whole page is in %s, for Grep and Read.", plain.Line(out.Path))
+		}
+		b.WriteString("]\n")
+	}
+	b.WriteString(c.unprompted())
+	b.WriteString(reminder)
+	return b.String()
+}
+
+// unprompted returns the line for a prompt that nothing applies.
+func (c *call) unprompted() string {
+	if c.in.Prompt == "" {
+		return ""
+	}
+	return "[No model is configured to apply the prompt, so this is the page itself.]\n"
+}
+
+// part returns the characters of a text from an offset on, at most pageSize. It ends at the
+// end of a line if there is one in its last tenth.
+func part(s string, offset int) string {
+	from := runeIndex(s, offset)
+	s = s[from:]
+	end := runeIndex(s, pageSize)
+	if end == len(s) {
+		return s
+	}
+	if i := strings.LastIndexByte(s[:end], '\n'); i+1 > end-end/10 {
+		end = i + 1
+	}
+	return s[:end]
+}
+
+// runeIndex returns the offset in bytes of the nth character of s, or the length of s.
+func runeIndex(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// converted returns the page as text without invisible characters.
+func (c *call) converted(ctx context.Context, html bool) (*page.Page, error) {
+	data, err := c.page.Derive(func() ([]byte, error) {
+		p, err := c.Documents.Page(ctx, c.page.File(), c.page.Size, page.Request{
+			URL: c.page.URL.String(), Charset: c.page.Params["charset"], HTML: html,
+		})
+		if err != nil {
+			return nil, c.about(err)
+		}
+		p.Text = strings.Map(visible, p.Text)
+		return json.Marshal(p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := new(page.Page)
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("reading a converted page: %w", err)
+	}
+	return p, nil
+}
+
+// visible drops characters that control a terminal or hide text from a reader. It keeps
+// those that join and part the letters of scripts and emoji.
+func visible(r rune) rune {
+	switch {
+	case r == '\n', r == '\t', r == '\u200c', r == '\u200d':
+		return r
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		return -1
+	}
+	return r
+}
+
+// about makes the page the subject of a fault of its reader.
+func (c *call) about(err error) error {
+	if f, ok := err.(*fault.Fault); ok {
+		return fault.New(plain.Line(c.page.URL.String())+" "+f.Fact, f.Next)
+	}
+	return err
+}
+
+// save stores a page under a name that only depends on its content.
+func (c *call) save(r io.Reader, sum []byte, extension string) (string, error) {
+	return c.env.Results.SaveFile(fmt.Sprintf("web-%x%s", sum[:8], extension), r)
+}
+
+// file stores the body of the page.
+func (c *call) file(extension string) (string, error) {
+	body := io.NewSectionReader(c.page.File(), 0, c.page.Size)
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return "", fmt.Errorf("reading the page: %w", err)
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	return c.save(body, sum.Sum(nil), extension)
+}
+
+// binary stores a page that cannot be shown.
+func (c *call) binary(name, extension string) (Output, error) {
+	path, err := c.file(extension)
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path}
+	out.shown = text(fmt.Sprintf("%s\n[It is a file that cannot be shown. It is stored in %s.]",
+		c.heading(plain.Line(name), fmt.Sprintf("%d bytes", c.page.Size)), plain.Line(path)))
+	return out, nil
+}
+
+// document stores a document and shows it by Read, which also reads the rest of it.
+func (c *call) document(ctx context.Context, name, extension string) (Output, error) {
+	path, err := c.file(extension)
+	if err != nil {
+		return Output{}, err
+	}
+	args, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		return Output{}, err
+	}
+	resp, err := c.env.Call(ctx, "Read", args)
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path}
+	heading := c.heading(name, fmt.Sprintf("%d bytes", c.page.Size)) + fmt.Sprintf("\n[It is stored in %s, and shown by Read.]", plain.Line(path))
+	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: c.unprompted() + reminder})
+	return out, nil
+}
+
+func text(s string) []tools.Content { return []tools.Content{tools.Text{Text: s}} }

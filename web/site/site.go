@@ -1,0 +1,139 @@
+// Package site defines the hosts and ports that web pages come from: how they are read from
+// a URL, which of their addresses are public, and the patterns of rules that name them.
+//
+// A URL is refused unless every reader of it would find the same host. So a name that some
+// resolvers read as a number, such as 127.1 or 0x7f.1, is no host here.
+package site
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+)
+
+// maxURL is the limit of a URL, in bytes.
+const maxURL = 8192
+
+// Site is a host and a port.
+type Site struct {
+	Host string // name in lower case and in ASCII, without a dot at the end, or an address without brackets
+	Port uint16
+}
+
+// webPorts lists the ports that need no rule of their own.
+var webPorts = []uint16{80, 443, 8080, 8443}
+
+// defaultPorts holds the ports that URLs do not need to write.
+var defaultPorts = map[string]uint16{"http": 80, "https": 443}
+
+// String returns the site as a rule names it: without the port of HTTPS.
+func (s Site) String() string { return s.text("https") }
+
+// text returns the site as a URL with a scheme writes it.
+func (s Site) text(scheme string) string {
+	host := s.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if s.Port == defaultPorts[scheme] {
+		return host
+	}
+	return host + ":" + strconv.Itoa(int(s.Port))
+}
+
+// Addr returns the address of a site whose host is one.
+func (s Site) Addr() (addr netip.Addr, ok bool) {
+	addr, err := netip.ParseAddr(s.Host)
+	return addr, err == nil
+}
+
+// Parse parses the URL of a web page. It returns the URL with the normal form of its host,
+// and with https in place of http unless the host is a loopback one. The error is a
+// *fault.Fault.
+func Parse(raw string) (*url.URL, Site, error) {
+	refuse := func(fact string) (*url.URL, Site, error) {
+		return nil, Site{}, fault.New(fact, "Give a complete URL such as https://example.com/page.")
+	}
+	if len(raw) > maxURL {
+		return refuse("the URL is longer than " + strconv.Itoa(maxURL) + " bytes")
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
+		return refuse("the URL contains a blank, a backslash or a control character")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return refuse(plain.Quote(raw) + " is not a URL")
+	}
+	port, known := defaultPorts[u.Scheme]
+	switch {
+	case !known:
+		return nil, Site{}, fault.New(plain.Quote(raw)+" is not an http or https URL", "Only web pages can be fetched.")
+	case u.Opaque != "" || u.Host == "":
+		return refuse("the URL names no host")
+	case u.User != nil:
+		return nil, Site{}, fault.New("the URL contains a user name or a password", "Leave it out: nothing is fetched with credentials.")
+	}
+	if text := u.Port(); text != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || n == 0 {
+			return refuse(plain.Quote(u.Host) + " has no valid port")
+		}
+		port = uint16(n)
+	}
+	host, err := normal(u.Hostname())
+	if err != nil {
+		return refuse(plain.Quote(u.Hostname()) + " is not a host name or an address")
+	}
+	s := Site{host, port}
+	if u.Scheme == "http" && !s.loopback() {
+		u.Scheme = "https"
+		if s.Port == defaultPorts["http"] {
+			s.Port = defaultPorts["https"]
+		}
+	}
+	u.Host = s.text(u.Scheme)
+	return u, s, nil
+}
+
+// profile converts names to ASCII by the rules for lookups, strictly.
+var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule())
+
+// normal returns the normal form of a host.
+func normal(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Zone() != "" {
+			return "", strconv.ErrSyntax
+		}
+		return addr.Unmap().String(), nil
+	}
+	name, err := profile.ToASCII(strings.TrimSuffix(host, "."))
+	if err != nil || name == "" || len(name) > 253 {
+		return "", strconv.ErrSyntax
+	}
+	for _, label := range strings.Split(name, ".") {
+		if label == "" || len(label) > 63 {
+			return "", strconv.ErrSyntax
+		}
+	}
+	// The last label of a name is never a number. The URL standard, and resolvers of systems,
+	// read such a host as an address.
+	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumber(last) {
+		return "", strconv.ErrSyntax
+	}
+	return name, nil
+}
+
+// isNumber reports whether a label is a number in decimal, octal or hexadecimal form.
+func isNumber(label string) bool {
+	digits := "0123456789"
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		label, digits = hex, digits+"abcdef"
+	}
+	return strings.Trim(label, digits) == ""
+}
