@@ -99,7 +99,7 @@ func touchSources() error {
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(binary(t))
 	commands := talkCommands()
-	commands["exitcode"] = exitCode
+	commands["exitcode"], commands["website"] = exitCode, website
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/web/site"
 )
 
 // bench is a pipeline with tools that act as their input requests.
@@ -105,6 +107,8 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 			r.Data.Said = reply.Lines(colours)
 		}
 		return r, err
+	case "dial":
+		return r, env.CheckAddr(site.Site{Host: filepath.Base(in.Path), Port: 443}, netip.MustParseAddr(in.Arg))
 	case "repeat":
 		r.Data.Said = strings.Repeat(in.Arg, 50)
 	case "image":
@@ -168,6 +172,10 @@ func newBench(t *testing.T, text string) *bench {
 			d.Parts = func(_ *tools.Env, in doIn) *tools.Parts {
 				return &tools.Parts{Unnamed: in.Path, List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
 			}
+		}),
+		doer("WebFetch", func(d *tools.Def[doIn, doIn, doOut]) {
+			safe(d)
+			d.Path, d.Site = nil, func(in doIn) site.Site { return site.Site{Host: filepath.Base(in.Path), Port: 443} }
 		}),
 		doer("Head", short(tools.ExcerptHead)), doer("Tail", short(tools.ExcerptTail)), doer("Ends", short(tools.ExcerptEnds)),
 		read.New(read.Options{}),

@@ -284,6 +284,8 @@ func (r *Request) Refused() Decision {
 	switch {
 	case r.Parts != nil:
 		what = "this command"
+	case r.Site != nil:
+		what, other = "reaching "+plain.Quote(r.Site.String()), "do not try to reach it another way"
 	case r.Target != nil:
 		verb := map[Access]string{Read: "reading", Edit: "changing"}[r.Target.Access]
 		what, other = verb+" "+plain.Quote(r.Target.Canonical), "do not try to reach it another way"

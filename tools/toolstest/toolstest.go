@@ -314,6 +314,23 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 	}
 }
 
+// Golden compares text with a file. With -update, it rewrites the file.
+func Golden(t *testing.T, file, text string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got); -update rewrites it:\n%s", file, diff)
+	}
+}
+
 func after(t *testing.T, path string, want []byte) {
 	t.Helper()
 	got, err := os.ReadFile(path)

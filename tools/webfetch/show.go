@@ -289,7 +289,7 @@ func (c *call) document(ctx context.Context, name, extension string) (Output, er
 	if err != nil {
 		return Output{}, err
 	}
-	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path}
+	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path, failed: resp.Failed}
 	heading := c.heading(name, fmt.Sprintf("%d bytes", c.page.Size)) + fmt.Sprintf("\n[It is stored in %s, and shown by Read.]", plain.Line(path))
 	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: c.unprompted() + reminder})
 	return out, nil

@@ -58,7 +58,8 @@ type Output struct {
 	Total       int    `json:"total,omitempty" jsonschema:"Characters of the page"`
 	Path        string `json:"path,omitempty" jsonschema:"File with the whole page"`
 
-	shown []tools.Content
+	shown  []tools.Content
+	failed bool // Read does not show the document
 }
 
 //go:embed prompt.md
@@ -102,7 +103,7 @@ func New(o Options) *tools.Tool {
 			defer page.Release()
 			c := call{Options: o, env: env, in: in, page: page}
 			out, err := c.show(ctx)
-			return tools.Result[Output]{Data: out}, err
+			return tools.Result[Output]{Data: out, Failed: out.failed}, err
 		},
 		Render: func(o Output) []tools.Content { return o.shown },
 	})
