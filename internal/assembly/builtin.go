@@ -42,6 +42,7 @@ import (
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
+	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
@@ -78,6 +79,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
+	searches := new(websearch.Searches)
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	p.Closers = append(p.Closers, p.Triggers, schedules)
@@ -95,6 +97,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
+		searches.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
@@ -108,19 +111,20 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches, schedules)
+	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches, schedules, searches)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running, schedules *schedule.Registry) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running, schedules *schedule.Registry, searches *websearch.Searches) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks, Items: lists.Lines}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: schedules},
-		Monitor: monitor.Options{Bash: run, Events: p.Events, Running: watches},
+		WebSearch: p.WebSearch(searches),
+		Monitor:   monitor.Options{Bash: run, Events: p.Events, Running: watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
 		},
@@ -179,6 +183,9 @@ func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
 func (p *Plan) Commands() (*command.Commands, error) {
 	box := p.Settings.Sandbox()
 	scrub, pass := p.Settings.Env()
+	if w := p.Settings.WebSearch(); w != nil && w.KeyEnv != "" {
+		scrub = append(slices.Clone(scrub), w.KeyEnv)
+	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
 		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,

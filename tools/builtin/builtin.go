@@ -25,6 +25,7 @@ import (
 	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/trigger"
+	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
@@ -48,6 +49,7 @@ type Options struct {
 	Output    output.Options
 	Config    config.Options
 	Cron      cron.Options
+	WebSearch websearch.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -69,6 +71,7 @@ func List(o Options) []*tools.Tool {
 		read.New(o.Read),
 		sleep.New(o.Sleep),
 		trigger.New(o.Trigger),
+		websearch.New(o.WebSearch),
 		write.New(o.Change),
 	}
 	list = append(list, bash.New(o.Bash)...)
