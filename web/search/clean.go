@@ -66,7 +66,7 @@ func address(u *url.URL, host string) string {
 	}
 	var b strings.Builder
 	for _, r := range []byte(c.String()) {
-		if r <= ' ' || r > '~' {
+		if r <= ' ' || r > '~' || strings.IndexByte("<>\"`", r) >= 0 {
 			const hex = "0123456789ABCDEF"
 			b.WriteByte('%')
 			b.WriteByte(hex[r>>4])

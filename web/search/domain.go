@@ -62,6 +62,10 @@ func hostName(host string) (string, bool) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().String(), true
 	}
-	name, err := idna.Lookup.ToASCII(host)
-	return strings.ToLower(name), err == nil && name != "" && len(name) <= 253
+	name, err := hosts.ToASCII(host)
+	name = strings.ToLower(name)
+	return name, err == nil && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
+
+// hosts converts names of hosts as browsers do, which accept "_".
+var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(true))
