@@ -101,7 +101,7 @@ func (s *Searches) do(ctx context.Context, o session.Owner, query string, run fu
 	}
 	s.mu.Unlock()
 	if err != nil {
-		if m.panic != nil && err == errPanic {
+		if err == errPanic {
 			panic(m.panic) // for the pipeline to log
 		}
 		return search.Results{}, true, err
