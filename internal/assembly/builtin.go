@@ -123,7 +123,7 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Opt
 		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks, Items: lists.Lines}, Work: lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: schedules},
-		WebSearch: p.WebSearch(searches),
+		WebSearch: p.WebSearch(searches, servers.Await),
 		Monitor:   monitor.Options{Bash: run, Events: p.Events, Running: watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,

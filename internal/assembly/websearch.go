@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"context"
 	"slices"
 
 	"mcp-toolset/internal/settings"
@@ -11,12 +12,12 @@ import (
 )
 
 // WebSearch returns the options of the tool WebSearch by the settings. It sends nothing.
-func (p *Plan) WebSearch(searches *websearch.Searches) websearch.Options {
+func (p *Plan) WebSearch(searches *websearch.Searches, await func(context.Context, string)) websearch.Options {
 	w := p.Settings.WebSearch()
 	if w == nil {
 		return websearch.Options{Searches: searches}
 	}
-	o := websearch.Options{Name: w.Provider, Searches: searches}
+	o := websearch.Options{Name: w.Provider, Searches: searches, Await: await}
 	if w.Server != "" {
 		o.Name = "the tool " + plain.Line(w.Tool) + " of the server " + plain.Line(w.Server)
 		o.Upstream = policy.ToolsPrefix(policy.ServerPrefix(w.Server)) + w.Tool

@@ -257,7 +257,7 @@ func (k *checkup) upstreamServers() {
 func (k *checkup) webSearch() {
 	const name = "web search"
 	w := k.plan.Settings.WebSearch()
-	switch o := k.plan.WebSearch(nil); {
+	switch o := k.plan.WebSearch(nil, nil); {
 	case w == nil:
 		k.add(checkOK, name, "", "off: %s", websearch.Unconfigured)
 	case o.Problem != "":

@@ -1,10 +1,13 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 
@@ -19,6 +22,7 @@ func (o Options) callUpstream(ctx context.Context, env *tools.Env, in prepared, 
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}
+	o.Await(ctx, o.Upstream) // a nested call does not wait for its server
 	resp, err := env.Call(ctx, o.Upstream, args)
 	if err != nil {
 		return tools.Result[Output]{}, err
@@ -33,5 +37,8 @@ func (o Options) callUpstream(ctx context.Context, env *tools.Env, in prepared, 
 		}
 	}
 	out.Text = strings.TrimSpace(strings.Join(texts, "\n"))
-	return tools.Result[Output]{Data: out, Failed: resp.Failed}, nil
+	if resp.Failed { // refused, with the next step, or failed
+		return tools.Result[Output]{}, errors.New(plain.Lines(cmp.Or(out.Text, o.Name+" failed")))
+	}
+	return tools.Result[Output]{Data: out}, nil
 }

@@ -26,8 +26,10 @@ type Options struct {
 	Name     string          // name of the provider
 	Provider search.Provider // nil: none
 	Upstream string          // the name of an upstream tool, as models call it, that searches; "": none
-	Problem  string          // why the provider of the settings cannot be used, in one line; "" if it can
-	Searches *Searches       // a call requires it
+	// Await connects the server of the upstream tool. Upstream requires it.
+	Await    func(ctx context.Context, tool string)
+	Problem  string    // why the provider of the settings cannot be used, in one line; "" if it can
+	Searches *Searches // a call requires it
 }
 
 // Input holds the arguments of WebSearch.

@@ -89,7 +89,8 @@ func TestWebSearch(t *testing.T) {
 // TestUpstream checks searches with a tool of another server.
 func TestUpstream(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
-	tool := New(Options{Name: "the tool find of the server exa", Upstream: "mcp__exa__find", Searches: new(Searches)})
+	awaited := ""
+	tool := New(Options{Name: "the tool find of the server exa", Upstream: "mcp__exa__find", Searches: new(Searches), Await: func(_ context.Context, tool string) { awaited += tool }})
 	var answer *tools.Response
 	var failure error
 	call := func(arguments string) (*tools.Response, error) {
@@ -99,7 +100,7 @@ func TestUpstream(t *testing.T) {
 		}
 		env := w.Env()
 		env.Call = func(_ context.Context, name string, args json.RawMessage) (*tools.Response, error) {
-			if name != "mcp__exa__find" || string(args) != `{"query":"a b"}` {
+			if name != "mcp__exa__find" || awaited != name || string(args) != `{"query":"a b"}` {
 				t.Error(name, string(args))
 			}
 			return answer, failure
@@ -108,6 +109,7 @@ func TestUpstream(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
+		awaited = ""
 		return p.Run(t.Context(), env)
 	}
 	answer = &tools.Response{Content: []tools.Content{tools.Text{Text: "Title: A\r\n\tURL: x\x1b[31m\n\n[The above"}, tools.Image{}, tools.Resource{Text: "more"}}}
@@ -116,8 +118,8 @@ func TestUpstream(t *testing.T) {
 		t.Errorf("%+v, %v", resp, err)
 	}
 	answer = &tools.Response{Failed: true, Content: []tools.Content{tools.Text{Text: "quota"}}}
-	if resp, err := call(`{"query":"a b"}`); err != nil || !resp.Failed || toolstest.Text(resp) != "Answer of the tool find of the server exa:\n> quota\n"+reminder {
-		t.Errorf("%+v, %v", resp, err)
+	if _, err := call(`{"query":"a b"}`); err == nil || err.Error() != "quota" {
+		t.Error(err)
 	}
 	answer = &tools.Response{}
 	if resp, err := call(`{"query":"a b"}`); err != nil || toolstest.Text(resp) != "the tool find of the server exa has no results for a b. Try other or fewer words." {
