@@ -261,7 +261,8 @@ func (k *checkup) webSearch() {
 	case w == nil:
 		k.add(checkOK, name, "", "off: %s", websearch.Unconfigured)
 	case o.Problem != "":
-		k.add(checkWarn, name, "", "off: %s", o.Problem)
+		fact, next, _ := strings.Cut(o.Problem, "; the user can ")
+		k.add(checkWarn, name, next, "off: %s", fact)
 	default:
 		k.add(checkOK, name, "", "by %s", o.Name)
 	}
