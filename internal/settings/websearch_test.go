@@ -40,6 +40,9 @@ func TestWebSearch(t *testing.T) {
 	if got := Merge([]*Settings{more, less}).WebSearch(); got.Provider != "brave" || got.KeyFile != "" {
 		t.Errorf("merged: %+v", got)
 	}
+	if got := entries(t, Merge([]*Settings{more, less})); !strings.Contains(got, "less:1 webSearch.keyFile = \"/k\" (a more authoritative file overrides it)\n") {
+		t.Error(got)
+	}
 	if got := Merge([]*Settings{parsed(t, "x", `{}`), less}).WebSearch(); got.Provider != "exa" {
 		t.Errorf("merged: %+v", got)
 	}

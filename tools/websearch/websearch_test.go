@@ -178,6 +178,9 @@ func TestSame(t *testing.T) {
 		time.Sleep(time.Second)
 		do("p", "a", "q")
 		expect(1)
+		time.Sleep(recent + time.Second)
+		do("p", "a", "q")
+		expect(1)
 		for i := range 2 * maxRecent {
 			do("p", fmt.Sprint(i), fmt.Sprint(i))
 		}

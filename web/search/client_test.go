@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,8 @@ func TestErrors(t *testing.T) {
 		{"tavily", text("OK " + secret), "tavily answered with something other than JSON" + checkURL},
 		{"tavily", text(`{"detail":"` + secret + `"}`), "tavily answered with JSON that is no answer to a search: it has no results" + checkURL},
 		{"tavily", text(`{"results":"` + secret + `"}`), "tavily answered with JSON that is no answer to a search: a field has another type" + checkURL},
+		{"exa", text(`{}`), "exa answered with JSON that is no answer to a search: it has no results" + checkURL},
+		{"searxng", text(`{"results":null}`), "searxng answered with JSON that is no answer to a search: it has no results" + checkURL},
 		{"brave", text(`{"type":"ErrorResponse"}`), `brave answered with JSON that is no answer to a search: it has no type "search"` + checkURL},
 		{"brave", func(w http.ResponseWriter, _ *http.Request) {
 			chunk := bytes.Repeat([]byte(" "), 1<<20)
@@ -66,6 +69,12 @@ func TestErrors(t *testing.T) {
 					return
 				}
 			}
+		}, "brave answered with more than 10 MB" + checkURL},
+		{"brave", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = z.Write(make([]byte, maxBody+1))
+			_ = z.Close()
 		}, "brave answered with more than 10 MB" + checkURL},
 		{"brave", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
