@@ -44,7 +44,7 @@ func init() {
 	add("Monitor", run("start the command with %s and run_in_background; TaskOutput waits for it")...)
 	add("WebFetch fetch fetch_url web_fetch read_url fetch_webpage", append([]substitute{use("WebFetch")}, run("nothing here reads web pages except %s with curl, if commands may use the network",
 		substitute{"", "nothing here reads web pages; ask the user for the content"})...)...)
-	add("WebSearch web_search", substitute{"", "nothing here searches the web; ask the user"})
+	add("WebSearch web_search google_web_search", use("WebSearch"), substitute{"", "nothing here searches the web; ask the user"})
 	add("Agent Task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})

@@ -43,6 +43,7 @@ import (
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
 	"mcp-toolset/tools/webfetch"
+	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
@@ -80,9 +81,11 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
+	searches := new(websearch.Searches)
+	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
-	p.Closers = append(p.Closers, p.Triggers, schedules)
+	p.Closers = append(p.Closers, p.Triggers, schedules, pages)
 	p.Used = func(v session.View) {
 		sessions.Use(v)
 		p.Triggers.Use(v)
@@ -97,6 +100,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
+		searches.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
@@ -110,27 +114,40 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(searcher, run, lists, others, find, locks, watches, schedules)
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
+// services holds what the tools use.
+type services struct {
+	searcher  *search.Searcher
+	run       bash.Options
+	lists     work.Options
+	servers   *Upstreams
+	find      toolsearch.Options
+	locks     *filelock.Locks
+	watches   *monitor.Running
+	schedules *schedule.Registry
+	searches  *websearch.Searches
+	pages     *fetch.Client
+}
+
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, lists work.Options, servers *Upstreams, find toolsearch.Options, locks *filelock.Locks, watches *monitor.Running, schedules *schedule.Registry) []*tools.Tool {
+func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
-	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
-	p.Closers = append(p.Closers, pages)
 	return builtin.List(builtin.Options{
-		Fetch:     webfetch.Options{Client: pages, Documents: documents},
-		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: run.Tasks, Items: lists.Lines}, Work: lists,
+		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
+		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
+		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
-		Message: message.Options{Peers: lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: schedules},
-		Monitor: monitor.Options{Bash: run, Events: p.Events, Running: watches},
+		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
+		WebSearch: p.WebSearch(s.searches, s.servers.Await),
+		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change: file.Options{
-			Guard: file.Guard(p.Settings.EditGuard()), Locks: locks, Snapshots: p.Snapshots,
+			Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots,
 		},
-		Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
+		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },
 			Repeat:    p.options.RepeatReads,
@@ -185,6 +202,9 @@ func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
 func (p *Plan) Commands() (*command.Commands, error) {
 	box := p.Settings.Sandbox()
 	scrub, pass := p.Settings.Env()
+	if w := p.Settings.WebSearch(); w != nil && w.KeyEnv != "" {
+		scrub = append(slices.Clone(scrub), w.KeyEnv)
+	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
 		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,

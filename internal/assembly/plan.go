@@ -172,6 +172,9 @@ func (p *Plan) FindSettings() error {
 	p.Settings, p.AddTo, p.Notice = found.Merged, found.AddTo, found.Notice
 	p.Guarded = append(p.Guarded, found.Files...)
 	p.Closed = append(p.Closed, found.Closed...)
+	if w := p.Settings.WebSearch(); w != nil && w.KeyFile != "" {
+		p.Closed = append(p.Closed, w.KeyFile)
+	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/websearch"
 	"mcp-toolset/upstream"
 )
 
@@ -98,6 +99,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	}
 	if k.plan.Settings != nil || !k.failed() {
 		k.upstreamServers()
+		k.webSearch()
 	}
 	k.token()
 	k.auditLog()
@@ -248,6 +250,21 @@ func (k *checkup) upstreamServers() {
 		k.add(checkWarn, "upstream", "correct mcpServers in the settings", "%s", strings.Join(broken, "; "))
 	default:
 		k.add(checkOK, "upstream", "mcp-toolset upstream list --connect tries them", "%d configured: %s", len(names), strings.Join(names, ", "))
+	}
+}
+
+// webSearch checks the search provider of the settings without asking it.
+func (k *checkup) webSearch() {
+	const name = "web search"
+	w := k.plan.Settings.WebSearch()
+	switch o := k.plan.WebSearch(nil, nil); {
+	case w == nil:
+		k.add(checkOK, name, "", "off: %s", websearch.Unconfigured)
+	case o.Problem != "":
+		fact, next, _ := strings.Cut(o.Problem, "; the user can ")
+		k.add(checkWarn, name, next, "off: %s", fact)
+	default:
+		k.add(checkOK, name, "", "by %s", o.Name)
 	}
 }
 

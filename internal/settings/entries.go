@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -140,7 +141,7 @@ func unit(key, server string) string {
 	switch {
 	case top == serversKey:
 		return top + "." + policy.ServerPrefix(server)
-	case top == "classifier", top == allowedServersKey:
+	case top == "classifier", top == allowedServersKey, top == webSearchKey:
 		return top
 	case top == "env", top == "hooks", top == deniedServersKey, top == permissionsKey && below != "defaultMode", strings.HasPrefix(key, "sandbox.allow"), key == "reminder.exempt":
 		return ""
@@ -179,7 +180,7 @@ func (s *Settings) tightenedEntries() []Entry {
 			}
 			fallthrough
 		default:
-			all[i].Unused = entryUntrusted
+			all[i].Unused = cmp.Or(e.Unused, entryUntrusted)
 		}
 	}
 	return all

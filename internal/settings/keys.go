@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -59,6 +59,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readTaskList(f)
 		case "upstream":
 			err = s.readUpstream(f)
+		case webSearchKey:
+			err = s.readWebSearch(f)
 		default:
 			s.unknownTop(f)
 		}

@@ -70,6 +70,9 @@ func (s *Settings) append(less *Settings) {
 	if s.classifier == nil {
 		s.classifier = less.classifier
 	}
+	if s.webSearch == nil {
+		s.webSearch = less.webSearch
+	}
 	s.addUpstreams(less.upstreams)
 	s.denied = append(s.denied, less.denied...)
 	s.allowed.under(less.allowed)

@@ -179,6 +179,7 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	sum := sha256.Sum256(data)
 	p := &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:])}
 	if p.Settings, err = Parse(data, path, dir); err == nil {
+		p.Settings.withoutWebSearch()
 		p.Settings.checkDisk(false)
 	}
 	return p, err
@@ -197,6 +198,9 @@ func Load(path string) (*Settings, error) {
 		return nil, err
 	}
 	s, err := Parse(data, path, rootOf(path))
+	if err == nil && by == anyOwner {
+		s.withoutWebSearch()
+	}
 	if err == nil {
 		s.checkDisk(inConfig(path))
 	}

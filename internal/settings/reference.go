@@ -53,5 +53,12 @@ func Keys() []Key {
 		{"sandbox.network", `"allow", "deny"`, "whether commands may use the network (default allow)"},
 		{"taskList", "string", "the list of work that all sessions, and other servers, share under this name; see --task-list"},
 		{"upstream.pin", "true, false", "refuse upstream tools whose definition changed since you looked"},
+		{"webSearch", "object", "the provider of the tool WebSearch; a project cannot set it"},
+		{"webSearch.keyEnv", "string", "the environment variable with its key (default BRAVE_API_KEY, EXA_API_KEY or TAVILY_API_KEY)"},
+		{"webSearch.keyFile", "string", "a file with its key instead, which only you can read"},
+		{"webSearch.provider", `"brave", "exa", "searxng", "tavily", "mcp"`, "who searches; searxng needs no key, mcp is a tool of an upstream server"},
+		{"webSearch.server", "string", "for mcp: the name of the server in mcpServers"},
+		{"webSearch.tool", "string", "for mcp: the tool, which gets the query as query"},
+		{"webSearch.url", "string", "the base URL of the provider; only searxng has to have one"},
 	}
 }

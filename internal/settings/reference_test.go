@@ -25,6 +25,7 @@ func TestKeys(t *testing.T) {
 		{"reminder.", reminderKeys},
 		{"sandbox.", sandboxKeys},
 		{"upstream.", upstreamKeys},
+		{"webSearch.", webSearchKeys},
 	} {
 		for _, key := range object.keys {
 			want = append(want, object.above+key)

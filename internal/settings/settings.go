@@ -41,6 +41,7 @@ type Settings struct {
 	hooks        hook.Hooks
 	failClosed   bool // see HooksFailClosed
 	classifier   []classifier.Stage
+	webSearch    *WebSearch
 	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
@@ -94,7 +95,12 @@ type Settings struct {
 //	  }},
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
-//	  "taskList": name
+//	  "taskList": name,
+//	  "webSearch": {
+//	    "provider": "brave", "exa", "searxng" or "tavily", "url": base URL,
+//	    "keyEnv": variable, or "keyFile": file, or
+//	    "provider": "mcp", "server": name, "tool": name
+//	  }
 //	}
 //
 // A folder begins with / or ~, or is relative to the root of the settings. In the name

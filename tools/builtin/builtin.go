@@ -26,6 +26,7 @@ import (
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/trigger"
 	"mcp-toolset/tools/webfetch"
+	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
@@ -50,6 +51,7 @@ type Options struct {
 	Config    config.Options
 	Cron      cron.Options
 	Fetch     webfetch.Options
+	WebSearch websearch.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -72,6 +74,7 @@ func List(o Options) []*tools.Tool {
 		sleep.New(o.Sleep),
 		trigger.New(o.Trigger),
 		webfetch.New(o.Fetch),
+		websearch.New(o.WebSearch),
 		write.New(o.Change),
 	}
 	list = append(list, bash.New(o.Bash)...)

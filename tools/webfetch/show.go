@@ -165,7 +165,7 @@ func (c *call) frame(out Output, note string) string {
 		b.WriteString("]\n")
 	}
 	b.WriteString(c.unprompted())
-	b.WriteString(reminder)
+	b.WriteString(tools.WebReminder)
 	return b.String()
 }
 
@@ -291,7 +291,7 @@ func (c *call) document(ctx context.Context, name, extension string) (Output, er
 	}
 	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path, failed: resp.Failed}
 	heading := c.heading(name, fmt.Sprintf("%d bytes", c.page.Size)) + fmt.Sprintf("\n[It is stored in %s, and shown by Read.]", plain.Line(path))
-	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: c.unprompted() + reminder})
+	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: c.unprompted() + tools.WebReminder})
 	return out, nil
 }
 

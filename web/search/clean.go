@@ -1,0 +1,149 @@
+package search
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"mcp-toolset/internal/text/plain"
+)
+
+// Limits of the texts of a result, in characters. A longer URL is left out with its result,
+// because a part of it leads elsewhere.
+const (
+	maxTitle   = 200
+	maxSnippet = 300
+	maxDate    = 40
+	maxName    = 40
+	maxURL     = 2000
+)
+
+// clean makes results safe to show and leaves out those that the domains of the query do not
+// allow, that are no web pages, or that have the URL of an earlier one. filtered reports whether
+// a domain was the reason.
+func clean(all []Result, q Query) (out []Result, filtered bool) {
+	seen := map[string]bool{}
+	for _, r := range all {
+		u, err := url.Parse(strings.TrimSpace(r.URL))
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Opaque != "" {
+			continue
+		}
+		host, ok := hostName(u.Hostname())
+		if !ok {
+			continue
+		}
+		if !q.allows(host) {
+			filtered = true
+			continue
+		}
+		key := canonical(u, host)
+		shown := address(u, host)
+		if seen[key] || len(shown) > maxURL {
+			continue
+		}
+		seen[key] = true
+		title := line(r.Title, maxTitle)
+		if title == "" {
+			title = host
+		}
+		out = append(out, Result{title, shown, line(r.Snippet, maxSnippet), line(r.Date, maxDate)})
+	}
+	return out, filtered
+}
+
+// address returns a URL that is safe to show, with the host in ASCII, so that no letter looks like
+// another one.
+func address(u *url.URL, host string) string {
+	c := *u
+	c.Host = host
+	if strings.Contains(host, ":") {
+		c.Host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" {
+		c.Host += ":" + port
+	}
+	var b strings.Builder
+	for _, r := range []byte(c.String()) {
+		if r <= ' ' || r > '~' || strings.IndexByte("<>\"`", r) >= 0 {
+			const hex = "0123456789ABCDEF"
+			b.WriteByte('%')
+			b.WriteByte(hex[r>>4])
+			b.WriteByte(hex[r&15])
+			continue
+		}
+		b.WriteByte(r)
+	}
+	return b.String()
+}
+
+// canonical returns a key that is equal for URLs of the same page: it ignores the scheme, the
+// default port, a slash at the end, the fragment, and the parameters of advertising campaigns.
+func canonical(u *url.URL, host string) string {
+	if port := u.Port(); port != "" && port != "80" && port != "443" {
+		host += ":" + port
+	}
+	var query []string
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if part != "" && !strings.HasPrefix(part, "utm_") {
+			query = append(query, part)
+		}
+	}
+	return host + strings.TrimRight(u.EscapedPath(), "/") + "?" + strings.Join(query, "&")
+}
+
+// line returns the text of a piece of HTML or plain text in one line, safe to show, truncated
+// to n characters.
+func line(text string, n int) string {
+	// Only the beginning is shown. What is a tag is decided before the text is truncated.
+	if most := 100 * n; len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return plain.Cut(plain.Text(strings.Join(strings.Fields(stripped(text)), " ")), n)
+}
+
+// stripped returns a text without HTML elements. What is no element of HTML remains, such as
+// the type parameter of "vector<int>".
+func stripped(text string) string {
+	if !strings.ContainsAny(text, "<&") {
+		return text
+	}
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(text))
+	skip := ""
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return b.String()
+		}
+		raw := string(z.Raw())
+		token := z.Token()
+		switch {
+		case skip != "":
+			if kind == html.EndTagToken && token.Data == skip {
+				skip = ""
+			}
+		case kind == html.TextToken:
+			b.WriteString(token.Data)
+		case kind == html.CommentToken || kind == html.DoctypeToken:
+		case token.DataAtom == 0:
+			b.WriteString(raw)
+		case kind == html.StartTagToken && (token.Data == "script" || token.Data == "style"):
+			skip = token.Data
+		case token.Data == "br" || token.Data == "p" || token.Data == "div" || token.Data == "li":
+			b.WriteByte(' ')
+		}
+	}
+}
+
+// day returns the day of a time in ISO 8601, or "" if text has another form.
+func day(text string) string {
+	if len(text) < len(time.DateOnly) {
+		return ""
+	}
+	if _, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)]); err != nil {
+		return ""
+	}
+	return text[:len(time.DateOnly)]
+}
