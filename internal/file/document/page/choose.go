@@ -89,6 +89,9 @@ func article(doc *html.Node) (found *html.Node) {
 func contentOf(n *html.Node) content {
 	c := content{letters: letters(n, nil)}
 	for d := range n.Descendants() {
+		if has(d, wasCell) {
+			c.cells++
+		}
 		switch d.DataAtom {
 		case atom.Pre:
 			c.code += letters(d, nil)

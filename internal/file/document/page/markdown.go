@@ -18,7 +18,8 @@ const (
 	firstMark   = '\uf002'
 	markLess    = "\uf003"
 	markGreater = "\uf004"
-	lastMark    = '\uf004'
+	markBreak   = "\uf005" // a line end in the cell of a table
+	lastMark    = '\uf005'
 )
 
 // maxEscapes is the limit of characters with a meaning in Markdown that are escaped. The
@@ -29,7 +30,7 @@ const maxEscapes = 20_000
 // it.
 var (
 	hideAngles = strings.NewReplacer("<", markLess, ">", markGreater)
-	showAngles = strings.NewReplacer(markLess, "<", markGreater, ">")
+	showAngles = strings.NewReplacer(markLess, "<", markGreater, ">", " "+markBreak+" ", "<br>", " "+markBreak, "<br>", markBreak+" ", "<br>", markBreak, "<br>")
 )
 
 // markdown converts n, which it changes.
@@ -52,7 +53,10 @@ func markdown(n *html.Node) (md string, err error) {
 				commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
 				commonmark.WithListEndComment(false),
 			),
-			table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)),
+			table.NewTablePlugin(
+				table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
+				table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
+			),
 			strikethrough.NewStrikethroughPlugin(),
 		),
 	)

@@ -131,7 +131,7 @@ func (r *reducer) start(name string, more, closed bool) {
 	case rawText[name] || name == "title" || unseen[name] && !closed && r.closes(name):
 		r.skip, r.depth = name, 1
 		return
-	case bare[name], unseen[name], len(name) > maxName, inTable[name] && r.open["table"] == 0,
+	case bare[name], unseen[name], len(name) > maxName, inTable[name] && r.open["table"] == 0 && !r.plain(),
 		(name == "html" || name == "head" || name == "body") && r.open[name] > 0:
 		return
 	case name == "noscript":
