@@ -63,14 +63,24 @@ func mainOf(doc *html.Node) *html.Node {
 // article returns what go-readability finds in a copy of doc, or nil.
 func article(doc *html.Node) (found *html.Node) {
 	elements := 0
+	var head *html.Node
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode {
 			elements++
 		}
+		if n.DataAtom == atom.Head && head == nil {
+			head = n
+		}
 	}
-	if elements > maxElements {
+	if elements > maxElements || head == nil {
 		return nil
 	}
+	// Without a title, or with that of the page, it would remove the heading with the
+	// same text.
+	title := &html.Node{Type: html.ElementNode, Data: "title", DataAtom: atom.Title}
+	title.AppendChild(textNode("untitled-page-without-a-name"))
+	head.AppendChild(title)
+	defer remove(title)
 	defer func() {
 		if recover() != nil { // the page is converted without it
 			found = nil
@@ -82,6 +92,13 @@ func article(doc *html.Node) (found *html.Node) {
 	a, err := p.ParseDocument(doc, nil)
 	if err != nil {
 		return nil
+	}
+	if a.Node != nil {
+		for n := range a.Node.Descendants() {
+			if n.DataAtom == atom.H1 { // made h2
+				n.Data = "h1"
+			}
+		}
 	}
 	return a.Node
 }

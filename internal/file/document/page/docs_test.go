@@ -19,7 +19,7 @@ import (
 const docPages = 340
 
 // TestDocumentation reads pages of the documentation in DOC_PAGES, a folder per package,
-// which docs.sh makes. It compares code and tables with a simple reading of the HTML.
+// which e2e/docs/install.sh makes. It compares code and tables with a simple reading of the HTML.
 func TestDocumentation(t *testing.T) {
 	dir := os.Getenv("DOC_PAGES")
 	if dir == "" {
@@ -88,15 +88,13 @@ func samplePages(t *testing.T, dir string) []string {
 }
 
 // kept counts code blocks and table cells in HTML, and those that are in its Markdown.
-type kept struct{ code, codeKept, cells, cellsKept, menuCells, menuCellsKept int }
+type kept struct{ code, codeKept, cells, cellsKept int }
 
 func (k *kept) add(o kept) {
 	k.code += o.code
 	k.codeKept += o.codeKept
 	k.cells += o.cells
 	k.cellsKept += o.cellsKept
-	k.menuCells += o.menuCells
-	k.menuCellsKept += o.menuCellsKept
 }
 
 func compare(t *testing.T, md, source string) (k kept) {
@@ -128,22 +126,12 @@ func compare(t *testing.T, md, source string) (k kept) {
 			if text == "" || hasTable(n) {
 				continue
 			}
-			found := cells[text] > 0
-			if found {
-				cells[text]--
-			} else {
-				found = len(text) >= 8 && strings.Contains(all, text)
-			}
-			if inMenu(n) {
-				k.menuCells++
-				if found {
-					k.menuCellsKept++
-				}
-				continue
-			}
 			k.cells++
 			switch {
-			case found:
+			case cells[text] > 0:
+				cells[text]--
+				k.cellsKept++
+			case len(text) >= 8 && strings.Contains(all, text):
 				k.cellsKept++
 			case os.Getenv("DOC_DETAIL") != "":
 				t.Logf("lost cell: %.300q", shown(n))
@@ -183,15 +171,6 @@ next:
 		return true
 	}
 	return false
-}
-
-// inMenu reports whether a cell is in a table of links only.
-func inMenu(cell *html.Node) bool {
-	table := cell
-	for table != nil && table.DataAtom != atom.Table {
-		table = table.Parent
-	}
-	return table != nil && linkLetters(table)*10 > letters(table, nil)*8
 }
 
 func hasTable(n *html.Node) bool {

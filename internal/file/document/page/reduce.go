@@ -146,6 +146,9 @@ func (r *reducer) start(name string, more, closed bool) {
 		r.rest.tag(name, true)
 		return
 	}
+	if name == "code" && r.before == "pre" {
+		name = "span" // its class names a language, and code is a formatting element
+	}
 	r.open[name]++
 	r.before = name
 	r.html.WriteByte('<')
@@ -260,7 +263,7 @@ func keeps(name, key, val, before string) bool {
 	case "start":
 		return name == "ol" && len(val) <= 10
 	case "class", "id", "role":
-		if name == "code" { // a formatting element; its class names a language
+		if name == "code" {
 			return key == "class" && before == "pre" && len(val) <= maxAttribute
 		}
 		return !phrasing[name] && name != "span" && len(val) <= maxAttribute

@@ -43,7 +43,7 @@ func (t *tidier) table(n *html.Node) {
 	t.cells += places
 	for _, row := range rows {
 		for _, cell := range row {
-			flatten(cell, false)
+			flatten(cell, false, false)
 		}
 	}
 }
@@ -89,14 +89,19 @@ func dissolve(n *html.Node, rows [][]*html.Node) {
 	rename(n, atom.Div)
 }
 
-// flatten makes the content of a cell one line, with marks for line ends. after reports
-// whether text comes before n in the cell, and flatten returns it for what follows n.
-func flatten(n *html.Node, after bool) bool {
+// flatten makes the content of a cell one line, with marks for line ends. code reports
+// whether n is in inline code, where the converter does not escape the separators of
+// cells. after reports whether text comes before n in the cell, and flatten returns it
+// for what follows n.
+func flatten(n *html.Node, code, after bool) bool {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
 		switch {
 		case c.Type == html.TextNode:
 			after = after || strings.TrimSpace(c.Data) != ""
+			if code {
+				c.Data = strings.ReplaceAll(c.Data, "|", `\|`)
+			}
 		case c.DataAtom == atom.Br || c.DataAtom == atom.Hr:
 			if after {
 				n.InsertBefore(textNode(markBreak), c)
@@ -114,13 +119,22 @@ func flatten(n *html.Node, after bool) bool {
 				n.InsertBefore(textNode(prefix), c)
 			}
 			rename(c, atom.Span)
-			after = flatten(c, false) || after
+			after = flatten(c, code, false) || after
 		default:
-			after = flatten(c, after) || c.DataAtom == atom.Img
+			after = flatten(c, code || isCode(c), after) || c.DataAtom == atom.Img
 		}
 		c = next
 	}
 	return after
+}
+
+// isCode reports whether n is inline code for the converter.
+func isCode(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Code, atom.Var, atom.Samp, atom.Kbd, atom.Tt:
+		return true
+	}
+	return false
 }
 
 func textNode(s string) *html.Node { return &html.Node{Type: html.TextNode, Data: s} }

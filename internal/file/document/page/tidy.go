@@ -11,7 +11,7 @@ import (
 const (
 	// maxNested is the limit of lists and quotations inside each other. Each adds to the
 	// indentation of all lines inside.
-	maxNested = 12
+	maxNested = 8
 	// maxGrowth is the limit of bytes that absolute addresses add to a page. Links after
 	// it become text.
 	maxGrowth = 4_000_000
