@@ -30,6 +30,8 @@ func hostile() map[string]string {
 		"nested tables":    r(`<table><tr><td>x`, 120) + r("y ", 500_000),
 		"paragraphs":       r("<p>Lorem ipsum <b>dolor</b> sit <a href=x>amet</a>.</p>\n", 190_000),
 		"marks":            "<p>" + r("*_[]()", 50_000),
+		"brackets":         "<p>" + r("["+strings.Repeat("x", 98), 19_900),
+		"article in deep":  r("<div>", 480) + r("<p>text, with commas, and words", 19_000),
 		"marks on lines":   r("<p>*_[]()`#-+>1. ", 100_000),
 		"attributes":       "<p" + each(300_000, " a%d=1") + ">x",
 		"same attribute":   "<p" + r(" class=x", 300_000) + ">x",
