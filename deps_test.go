@@ -74,6 +74,8 @@ var rules = []rule{
 	{"internal/file/document", []string{"internal/file/document/*", "internal/text/fault", "internal/exec/launch", "internal/file/notebook", "internal/record/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
 	{"internal/file/document/pdf", []string{"internal/file/document/picture", "internal/text/fault"},
 		[]string{"github.com/pdfcpu/pdfcpu", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}, "PDF files"},
+	{"internal/file/document/page", []string{"internal/file/textfile"},
+		[]string{"codeberg.org/readeck/go-readability/v2", "github.com/JohannesKaufmann/html-to-markdown/v2", "golang.org/x/net"}, "web pages: decoding, and HTML as Markdown"},
 	{"internal/file/document/picture", []string{"internal/text/fault"}, []string{"golang.org/x/image"}, "pictures a model can take"},
 	{"internal/file/notebook", []string{"internal/file/document/picture", "internal/text/fault", "internal/text/nearest", "internal/text/plain", "internal/text/terminal"}, nil, "Jupyter notebooks"},
 	{"internal/record/audit", []string{"internal/bounded", "internal/file/filelock", "internal/record/state"}, []string{"golang.org/x/sys"}, "a leaf: the log of calls"},

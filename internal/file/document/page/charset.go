@@ -2,12 +2,10 @@ package page
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
 
 	"mcp-toolset/internal/file/textfile"
 )
@@ -23,7 +21,7 @@ import (
 func decode(data []byte, q Request) (text, note string) {
 	name, guessed := encodingOf(data, q)
 	if guessed && name != "utf-8" {
-		note = fmt.Sprintf("the page does not declare its encoding and was read as %s", name)
+		note = "the encoding was guessed: " + name
 	}
 	if enc, _ := charset.Lookup(name); name != "utf-8" && enc != nil {
 		if decoded, err := enc.NewDecoder().Bytes(data); err == nil {
@@ -59,7 +57,7 @@ func encodingOf(data []byte, q Request) (name string, guessed bool) {
 	for _, label := range labels {
 		// UTF-8 that the bytes contradict is no declaration.
 		enc, name := charset.Lookup(label)
-		if enc != nil && enc != encoding.Replacement && (name != "utf-8" || guess == "utf-8") {
+		if enc != nil && name != "replacement" && (name != "utf-8" || guess == "utf-8") {
 			return name, false
 		}
 	}

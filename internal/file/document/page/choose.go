@@ -6,9 +6,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxElements is the limit of elements for go-readability, which goes through a page
-// several times.
-const maxElements = 20_000
+// Limits of pages for go-readability, which goes through a page several times, and
+// through the text of each element.
+const (
+	maxElements = 20_000
+	maxDepths   = 1_000_000 // elements, multiplied by the depth of the tree
+)
 
 // content counts what a part of a page has.
 type content struct{ code, cells, headings, letters int }
@@ -62,15 +65,23 @@ func mainOf(doc *html.Node) *html.Node {
 
 // article returns what go-readability finds in a copy of doc, or nil.
 func article(doc *html.Node) (found *html.Node) {
-	elements := 0
+	var head *html.Node
 	for n := range doc.Descendants() {
-		if n.Type == html.ElementNode {
-			elements++
+		if n.DataAtom == atom.Head {
+			head = n
+			break
 		}
 	}
-	if elements > maxElements {
+	elements, depth := size(doc)
+	if elements > maxElements || elements*depth > maxDepths || head == nil {
 		return nil
 	}
+	// Without a title, or with that of the page, it would remove the heading with the
+	// same text.
+	title := &html.Node{Type: html.ElementNode, Data: "title", DataAtom: atom.Title}
+	title.AppendChild(textNode("untitled-page-without-a-name"))
+	head.AppendChild(title)
+	defer remove(title)
 	defer func() {
 		if recover() != nil { // the page is converted without it
 			found = nil
@@ -83,12 +94,34 @@ func article(doc *html.Node) (found *html.Node) {
 	if err != nil {
 		return nil
 	}
+	if a.Node != nil {
+		for n := range a.Node.Descendants() {
+			if n.DataAtom == atom.H1 { // made h2
+				n.Data = "h1"
+			}
+		}
+	}
 	return a.Node
+}
+
+// size returns the number of elements in n and how deep they are nested.
+func size(n *html.Node) (elements, depth int) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode {
+			e, d := size(c)
+			elements += e + 1
+			depth = max(depth, d+1)
+		}
+	}
+	return elements, depth
 }
 
 func contentOf(n *html.Node) content {
 	c := content{letters: letters(n, nil)}
 	for d := range n.Descendants() {
+		if has(d, wasCell) {
+			c.cells++
+		}
 		switch d.DataAtom {
 		case atom.Pre:
 			c.code += letters(d, nil)

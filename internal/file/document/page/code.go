@@ -58,8 +58,11 @@ func newline(b *strings.Builder) {
 // around it: "language-x", "lang-x", "highlight-x" or "highlight-source-x"; or "".
 func languageOf(pre *html.Node) string {
 	elements := []*html.Node{pre}
-	if c := pre.FirstChild; c != nil {
-		elements = []*html.Node{c, pre}
+	for c := pre.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode {
+			elements = []*html.Node{c, pre}
+			break
+		}
 	}
 	for p := pre.Parent; p != nil && len(elements) < 4; p = p.Parent {
 		elements = append(elements, p)

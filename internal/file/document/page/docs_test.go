@@ -19,7 +19,7 @@ import (
 const docPages = 340
 
 // TestDocumentation reads pages of the documentation in DOC_PAGES, a folder per package,
-// which docs.sh makes. It compares code and tables with a simple reading of the HTML.
+// which e2e/docs/install.sh makes. It compares code and tables with a simple reading of the HTML.
 func TestDocumentation(t *testing.T) {
 	dir := os.Getenv("DOC_PAGES")
 	if dir == "" {
@@ -105,10 +105,8 @@ func compare(t *testing.T, md, source string) (k kept) {
 	mdLines := strings.Split(md, "\n")
 	cells := map[string]int{}
 	for _, line := range mdLines {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "|") {
-			for _, cell := range strings.Split(strings.ReplaceAll(line, `\|`, ""), "|") {
-				cells[wordsOf(cell)]++
-			}
+		for _, cell := range strings.Split(strings.ReplaceAll(line, `\|`, ""), "|") {
+			cells[wordsOf(cell)]++
 		}
 	}
 	all := wordsOf(md)
@@ -184,7 +182,7 @@ func hasTable(n *html.Node) bool {
 	return false
 }
 
-var markup = regexp.MustCompile(`!\[[^\]]*\]|\]\([^)]*\)`)
+var markup = regexp.MustCompile(`!\[[^\]]*\]|\]\([^)]*\)|<br ?/?>`)
 
 // wordsOf returns the letters and digits of s, without addresses of Markdown.
 func wordsOf(s string) string {

@@ -18,18 +18,20 @@ const (
 	firstMark   = '\uf002'
 	markLess    = "\uf003"
 	markGreater = "\uf004"
-	lastMark    = '\uf004'
+	markBreak   = "\uf005" // a line end in the cell of a table
+	lastMark    = '\uf005'
 )
 
-// maxEscapes is the limit of characters with a meaning in Markdown that are escaped. The
-// converter looks at the text around each, in quadratic time.
-const maxEscapes = 20_000
+// maxEscapes is the limit of the work to escape characters with a meaning in Markdown: in
+// each line, their number multiplied by the length. The converter looks at the rest of
+// the line for many of them. It takes about 1 s for ten times as much.
+const maxEscapes = 1_000_000_000
 
 // Converters write text "<int>" as "&lt;int&gt;", which a model would copy. These keep
 // it.
 var (
 	hideAngles = strings.NewReplacer("<", markLess, ">", markGreater)
-	showAngles = strings.NewReplacer(markLess, "<", markGreater, ">")
+	showAngles = strings.NewReplacer(markLess, "<", markGreater, ">", " "+markBreak+" ", "<br>", " "+markBreak, "<br>", markBreak+" ", "<br>", markBreak, "<br>")
 )
 
 // markdown converts n, which it changes.
@@ -40,7 +42,7 @@ func markdown(n *html.Node) (md string, err error) {
 		}
 	}()
 	mode := converter.EscapeModeSmart
-	if specials(n) > maxEscapes {
+	if l := (line{}); l.measure(n) > maxEscapes {
 		mode = converter.EscapeModeDisabled
 	}
 	conv := converter.NewConverter(
@@ -52,7 +54,10 @@ func markdown(n *html.Node) (md string, err error) {
 				commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
 				commonmark.WithListEndComment(false),
 			),
-			table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)),
+			table.NewTablePlugin(
+				table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
+				table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
+			),
 			strikethrough.NewStrikethroughPlugin(),
 		),
 	)
@@ -64,17 +69,40 @@ func markdown(n *html.Node) (md string, err error) {
 	return strings.ToValidUTF8(showAngles.Replace(string(out)), "\ufffd"), nil
 }
 
-// specials returns the number of characters in the text of n with a meaning in Markdown.
-func specials(n *html.Node) int {
-	total := 0
-	for c := range n.Descendants() {
+// line counts the bytes and the characters with a meaning in Markdown since the last
+// element that begins a line.
+type line struct{ bytes, special, work int }
+
+// measure returns the work to escape the text of n.
+func (l *line) measure(n *html.Node) int {
+	l.add(n)
+	l.end()
+	return l.work
+}
+
+func (l *line) add(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.TextNode {
+			l.bytes += len(c.Data)
 			for _, b := range []byte(c.Data) {
 				if strings.IndexByte("\\*_-+.>|$#=[]()!~`\"'", b) >= 0 {
-					total++
+					l.special++
 				}
 			}
+			continue
+		}
+		begins := lines[c.Data] || paragraphs[c.Data] || blocks[c.Data]
+		if begins {
+			l.end()
+		}
+		l.add(c)
+		if begins {
+			l.end()
 		}
 	}
-	return total
+}
+
+func (l *line) end() {
+	l.work += l.bytes * l.special
+	l.bytes, l.special = 0, 0
 }

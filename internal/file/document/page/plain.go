@@ -6,6 +6,7 @@ import "strings"
 type plainText struct {
 	b     strings.Builder
 	pre   int  // open pre elements
+	cell  bool // in the cell of a table, whose row is one line
 	space bool // white space is due before the next word
 	lines int  // line ends at the end of the text
 }
@@ -46,12 +47,19 @@ func (t *plainText) write(s string) {
 // tag adds the white space that a tag stands for.
 func (t *plainText) tag(name string, start bool) {
 	switch {
+	case name == "td" || name == "th":
+		if t.cell = start; start {
+			t.add(" | ")
+		}
+	case name == "tr" || name == "table" || name == "pre":
+		t.cell = false
+		t.newline(1)
+	case t.cell && (paragraphs[name] || lines[name]):
+		t.space = true
 	case paragraphs[name]:
 		t.newline(2)
 	case lines[name]:
 		t.newline(1)
-	case name == "td" || name == "th":
-		t.space = true
 	}
 	if name != "pre" {
 		return

@@ -131,7 +131,7 @@ func (r *reducer) start(name string, more, closed bool) {
 	case rawText[name] || name == "title" || unseen[name] && !closed && r.closes(name):
 		r.skip, r.depth = name, 1
 		return
-	case bare[name], unseen[name], len(name) > maxName, inTable[name] && r.open["table"] == 0,
+	case bare[name], unseen[name], len(name) > maxName, inTable[name] && r.open["table"] == 0 && !r.plain(),
 		(name == "html" || name == "head" || name == "body") && r.open[name] > 0:
 		return
 	case name == "noscript":
@@ -145,6 +145,9 @@ func (r *reducer) start(name string, more, closed bool) {
 		}
 		r.rest.tag(name, true)
 		return
+	}
+	if name == "code" && r.before == "pre" {
+		name = "span" // its class names a language, and code is a formatting element
 	}
 	r.open[name]++
 	r.before = name
@@ -260,7 +263,7 @@ func keeps(name, key, val, before string) bool {
 	case "start":
 		return name == "ol" && len(val) <= 10
 	case "class", "id", "role":
-		if name == "code" { // a formatting element; its class names a language
+		if name == "code" {
 			return key == "class" && before == "pre" && len(val) <= maxAttribute
 		}
 		return !phrasing[name] && name != "span" && len(val) <= maxAttribute

@@ -2,6 +2,7 @@ package page
 
 import (
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -12,12 +13,20 @@ import (
 const (
 	maxSpan  = 200     // places of one cell
 	maxCells = 100_000 // places in all tables of a page
+	// maxCell is the limit of letters of a cell. Larger ones are found in tables that
+	// arrange the parts of a page.
+	maxCell = 2000
 )
 
-// table limits the places of a table to what is left of maxCells, without the spans of
-// its cells if necessary. A larger table becomes lines of text.
+// table prepares a table for Markdown, where each row is one line. A table that arranges
+// parts of a page, or holds code or other tables, becomes blocks of text. The others are
+// limited to what is left of maxCells, without the spans of their cells if necessary.
 func (t *tidier) table(n *html.Node) {
 	rows := rowsOf(n, nil)
+	if isLayout(n, rows) {
+		dissolve(n, rows)
+		return
+	}
 	places := measure(rows)
 	if places > maxCells-t.cells {
 		for _, row := range rows {
@@ -28,17 +37,110 @@ func (t *tidier) table(n *html.Node) {
 		places = measure(rows)
 	}
 	if places > maxCells-t.cells {
-		for _, row := range rows {
-			for _, cell := range row {
-				rename(cell.Parent, atom.Div)
-				rename(cell, atom.Div)
-			}
-		}
-		rename(n, atom.Div)
+		dissolve(n, rows)
 		return
 	}
 	t.cells += places
+	for _, row := range rows {
+		for _, cell := range row {
+			flatten(cell, false, false)
+		}
+	}
 }
+
+// isLayout reports whether a table cannot be one in Markdown.
+func isLayout(n *html.Node, rows [][]*html.Node) bool {
+	if role := attr(n, "role"); role == "presentation" || role == "none" {
+		return true
+	}
+	for c := range n.Descendants() {
+		switch c.DataAtom {
+		case atom.Pre, atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return true
+		}
+	}
+	widest := 0
+	for _, row := range rows {
+		widest = max(widest, len(row))
+		for _, cell := range row {
+			if letters(cell, nil) > maxCell {
+				return true
+			}
+		}
+	}
+	return widest < 2
+}
+
+// wasCell is the attribute of former cells that are not part of a menu.
+const wasCell = "data-cell"
+
+// dissolve makes each cell of a table a block of text.
+func dissolve(n *html.Node, rows [][]*html.Node) {
+	menu := linkLetters(n)*2 > letters(n, nil)
+	for _, row := range rows {
+		for _, cell := range row {
+			rename(cell.Parent, atom.Div)
+			rename(cell, atom.Div)
+			if !menu {
+				cell.Attr = append(cell.Attr, html.Attribute{Key: wasCell})
+			}
+		}
+	}
+	rename(n, atom.Div)
+}
+
+// flatten makes the content of a cell one line, with marks for line ends. code reports
+// whether n is in inline code, where the converter does not escape the separators of
+// cells. after reports whether text comes before n in the cell, and flatten returns it
+// for what follows n.
+func flatten(n *html.Node, code, after bool) bool {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		switch {
+		case c.Type == html.TextNode:
+			after = after || strings.TrimSpace(c.Data) != ""
+			if code {
+				c.Data = strings.ReplaceAll(c.Data, "|", `\|`)
+			}
+		case c.DataAtom == atom.Br || c.DataAtom == atom.Hr:
+			if after {
+				n.InsertBefore(textNode(markBreak), c)
+			}
+			n.RemoveChild(c)
+		case blocks[c.Data]:
+			prefix := ""
+			if after {
+				prefix = markBreak
+			}
+			if c.DataAtom == atom.Li {
+				prefix += "- "
+			}
+			if prefix != "" {
+				n.InsertBefore(textNode(prefix), c)
+			}
+			rename(c, atom.Span)
+			after = flatten(c, code, false) || after
+		default:
+			after = flatten(c, code || isCode(c), after) || c.DataAtom == atom.Img
+		}
+		c = next
+	}
+	return after
+}
+
+// isCode reports whether n is inline code for the converter.
+func isCode(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Code, atom.Var, atom.Samp, atom.Kbd, atom.Tt:
+		return true
+	}
+	return false
+}
+
+func textNode(s string) *html.Node { return &html.Node{Type: html.TextNode, Data: s} }
+
+// blocks lists elements that begin a line.
+var blocks = set("p div ul ol li dl dt dd blockquote section article header footer figure figcaption details summary center address form fieldset main menu")
 
 // rowsOf returns the cells of each row of a table, without those of tables inside.
 func rowsOf(n *html.Node, rows [][]*html.Node) [][]*html.Node {

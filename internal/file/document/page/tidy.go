@@ -11,7 +11,7 @@ import (
 const (
 	// maxNested is the limit of lists and quotations inside each other. Each adds to the
 	// indentation of all lines inside.
-	maxNested = 12
+	maxNested = 8
 	// maxGrowth is the limit of bytes that absolute addresses add to a page. Links after
 	// it become text.
 	maxGrowth = 4_000_000
@@ -89,7 +89,8 @@ func (t *tidier) element(n *html.Node, p place) {
 			return
 		}
 	case atom.Ul, atom.Ol, atom.Blockquote:
-		if p.nested++; p.nested > maxNested {
+		// The converter does not mark the lines of code in a quotation.
+		if p.nested++; p.nested > maxNested || n.DataAtom == atom.Blockquote && hasElement(n, atom.Pre) {
 			rename(n, atom.Div)
 		}
 	case atom.Main, atom.Article, atom.Section:
@@ -218,6 +219,16 @@ func (t *tidier) absolute(address string) string {
 func has(n *html.Node, key string) bool {
 	for _, a := range n.Attr {
 		if a.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// hasElement reports whether n contains an element of the kind.
+func hasElement(n *html.Node, kind atom.Atom) bool {
+	for c := range n.Descendants() {
+		if c.DataAtom == kind {
 			return true
 		}
 	}
