@@ -1,9 +1,9 @@
 // Command bench measures the product beside the reference filesystem server:
 // start-up, resident memory, and file reads, over stdio, in one interleaved
-// run; the middle of a large log beside sed, an edit beside perl, commands beside a
-// shell alone, searches beside ripgrep, and the tools of many other servers behind
-// it. It is a module of its own, so that the product does not require its libraries. From
-// the repository:
+// run; the middle of a large log beside sed, an edit beside perl, a web page as
+// Markdown beside pandoc and turndown, commands beside a shell alone, searches beside
+// ripgrep, and the tools of many other servers behind it. It is a module of its own, so
+// that the product does not require its libraries. From the repository:
 //
 //	go run -C bench . [--runs N] [--reads N] [--tree DIR] [--check]
 //
@@ -104,6 +104,10 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, err
 	}
+	pages, err := measurePage(ctx, ours, tmp)
+	if err != nil {
+		return false, err
+	}
 	commands := measureShells(ctx, ours, sample.dir)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -122,7 +126,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if missed, err = printTable(out, ours, theirs, o); err != nil {
 		return missed, err
 	}
-	err = errors.Join(printLog(out, ways), printEdits(out, editors), printBatches(out, many))
+	err = errors.Join(printLog(out, ways), printEdits(out, editors), printPage(out, pages), printBatches(out, many))
 	slow, failed := printShells(out, commands)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printPool(out, others)

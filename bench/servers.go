@@ -108,13 +108,23 @@ const installTime = 5 * time.Minute
 // peer installs the reference server; the side is never nil.
 func peer(ctx context.Context, s sample) (*side, error) {
 	p := newSide("server-filesystem", nil, "read_text_file", "path", s)
-	node, err := exec.LookPath("node")
+	node, dir, err := peerFolder(ctx)
 	if err != nil {
-		return p, errors.New("node is not installed")
+		return p, err
+	}
+	p.argv = []string{node, filepath.Join(dir, "node_modules", filepath.FromSlash(peerPackage), "dist", "index.js"), s.dir}
+	return p, nil
+}
+
+// peerFolder installs the packages of bench/peer, if they are not, and returns node and
+// their folder.
+func peerFolder(ctx context.Context) (node, folder string, err error) {
+	if node, err = exec.LookPath("node"); err != nil {
+		return "", "", errors.New("node is not installed")
 	}
 	dir, err := moduleDir(ctx)
 	if err != nil {
-		return p, err
+		return "", "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
@@ -125,13 +135,11 @@ func peer(ctx context.Context, s sample) (*side, error) {
 	if err != nil {
 		// Only now: an install from an earlier run works without npm.
 		if _, missing := exec.LookPath("npm"); missing != nil {
-			return p, errors.New("npm is not installed")
+			return "", "", errors.New("npm is not installed")
 		}
-		return p, fmt.Errorf("bench/peer/install.sh: %w: %s", err, lastLine(problem.String()))
+		return "", "", fmt.Errorf("bench/peer/install.sh: %w: %s", err, lastLine(problem.String()))
 	}
-	script := filepath.Join(strings.TrimSpace(string(out)), "node_modules", filepath.FromSlash(peerPackage), "dist", "index.js")
-	p.argv = []string{node, script, s.dir}
-	return p, nil
+	return node, strings.TrimSpace(string(out)), nil
 }
 
 func lastLine(s string) string {

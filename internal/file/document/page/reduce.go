@@ -31,8 +31,8 @@ var (
 	unseen = set("svg template select datalist video audio")
 	// bare lists elements of which only the tags are left out.
 	bare = set("meta link input embed source track param object canvas frame frameset")
-	// phrasing lists elements without attributes. The parser opens formatting elements
-	// again in each paragraph, up to three times each if they are equal.
+	// phrasing lists formatting elements, of which no class is kept. The parser opens
+	// them again in each paragraph, at most three of each if they are equal.
 	phrasing = set("b big em font i nobr s small strike strong tt u")
 	// inTable lists elements that the parser ignores outside of a table.
 	inTable = set("caption col colgroup tbody td tfoot th thead tr")
@@ -251,7 +251,7 @@ var known = set("hidden aria-hidden style open class id role href src data-src a
 func keeps(name, key, val, before string) bool {
 	switch key {
 	case "href":
-		return (name == "a" || name == "area" || name == "base") && len(val) <= maxAddress
+		return (name == "a" || name == "base") && len(val) <= maxAddress
 	case "src", "data-src", "alt", "width", "height":
 		limit := maxAttribute
 		if key == "src" || key == "data-src" {
