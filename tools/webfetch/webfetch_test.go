@@ -224,7 +224,7 @@ func TestParts(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	f := newFixture(t)
 	for raw, want := range map[string]string{
-		"ftp://a":           "ftp://a is not an http or https URL. Only web pages can be fetched.",
+		"ftp://a":           "ftp://a is not an http or https URL. Give a complete URL such as https://example.com/page.",
 		"https://a:b@c.org": "the URL contains a user name or a password. Leave it out: nothing is fetched with credentials.",
 	} {
 		call, err := f.tool.Parse(json.RawMessage(fmt.Sprintf(`{"url":%q}`, raw)))

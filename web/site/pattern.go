@@ -65,7 +65,7 @@ func ParsePattern(text string) (Pattern, error) {
 	if strings.Contains(host, "*") {
 		return Pattern{}, errors.New(`"*" can stand only for the first labels, as in *.example.com`)
 	}
-	if host, err = normal(host); err != nil {
+	if host, err = ParseHost(host); err != nil {
 		return Pattern{}, errors.New("it names no host")
 	}
 	if p.name = host; p.below {

@@ -26,6 +26,9 @@ type Site struct {
 	Port uint16
 }
 
+// completeURL is the next step for a text that is no URL of a page.
+const completeURL = "Give a complete URL such as https://example.com/page."
+
 // webPorts lists the ports that need no rule of their own.
 var webPorts = []uint16{80, 443, 8080, 8443}
 
@@ -58,7 +61,7 @@ func (s Site) Addr() (addr netip.Addr, ok bool) {
 // *fault.Fault.
 func Parse(raw string) (*url.URL, Site, error) {
 	refuse := func(fact string) (*url.URL, Site, error) {
-		return nil, Site{}, fault.New(fact, "Give a complete URL such as https://example.com/page.")
+		return nil, Site{}, fault.New(fact, completeURL)
 	}
 	if len(raw) > maxURL {
 		return refuse("the URL is longer than " + strconv.Itoa(maxURL) + " bytes")
@@ -70,14 +73,32 @@ func Parse(raw string) (*url.URL, Site, error) {
 	if err != nil {
 		return refuse(plain.Quote(raw) + " is not a URL")
 	}
+	s, err := Of(u)
+	if err != nil {
+		return nil, Site{}, err
+	}
+	if u.Scheme == "http" && !s.loopback() {
+		u.Scheme = "https"
+		if s.Port == defaultPorts["http"] {
+			s.Port = defaultPorts["https"]
+		}
+		u.Host = s.text(u.Scheme)
+	}
+	return u, s, nil
+}
+
+// Of returns the site of an http or https URL, and replaces the host of u by its normal
+// form. The error is a *fault.Fault.
+func Of(u *url.URL) (Site, error) {
+	refuse := func(fact string) (Site, error) { return Site{}, fault.New(fact, completeURL) }
 	port, known := defaultPorts[u.Scheme]
 	switch {
 	case !known:
-		return nil, Site{}, fault.New(plain.Quote(raw)+" is not an http or https URL", "Only web pages can be fetched.")
+		return refuse(plain.Quote(u.Redacted()) + " is not an http or https URL")
 	case u.Opaque != "" || u.Host == "":
 		return refuse("the URL names no host")
 	case u.User != nil:
-		return nil, Site{}, fault.New("the URL contains a user name or a password", "Leave it out: nothing is fetched with credentials.")
+		return Site{}, fault.New("the URL contains a user name or a password", "Leave it out: nothing is fetched with credentials.")
 	}
 	if text := u.Port(); text != "" || strings.HasSuffix(u.Host, ":") {
 		n, err := strconv.ParseUint(text, 10, 16)
@@ -86,40 +107,34 @@ func Parse(raw string) (*url.URL, Site, error) {
 		}
 		port = uint16(n)
 	}
-	host, err := normal(u.Hostname())
+	host, err := ParseHost(u.Hostname())
 	if err != nil {
 		return refuse(plain.Quote(u.Hostname()) + " is not a host name or an address")
 	}
 	s := Site{host, port}
-	if u.Scheme == "http" && !s.loopback() {
-		u.Scheme = "https"
-		if s.Port == defaultPorts["http"] {
-			s.Port = defaultPorts["https"]
-		}
-	}
 	u.Host = s.text(u.Scheme)
-	return u, s, nil
+	return s, nil
 }
 
-// profile converts names to ASCII by the rules for lookups, strictly.
-var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule())
+// profile converts names to ASCII as browsers do: "_" and "--" may be anywhere in a label.
+var profile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(),
+	idna.StrictDomainName(false), idna.CheckHyphens(false), idna.VerifyDNSLength(true))
 
-// normal returns the normal form of a host.
-func normal(host string) (string, error) {
-	if addr, err := netip.ParseAddr(host); err == nil {
+// nameBytes lists the bytes of names in normal form.
+const nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789-_."
+
+// ParseHost returns the normal form of a host, as in Site.Host. It returns an error if the
+// text is neither a name nor an address.
+func ParseHost(text string) (string, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
 		if addr.Zone() != "" {
 			return "", strconv.ErrSyntax
 		}
 		return addr.Unmap().String(), nil
 	}
-	name, err := profile.ToASCII(strings.TrimSuffix(host, "."))
-	if err != nil || name == "" || len(name) > 253 {
+	name, err := profile.ToASCII(strings.TrimSuffix(text, "."))
+	if err != nil || strings.HasSuffix(name, ".") || strings.Trim(name, nameBytes) != "" {
 		return "", strconv.ErrSyntax
-	}
-	for _, label := range strings.Split(name, ".") {
-		if label == "" || len(label) > 63 {
-			return "", strconv.ErrSyntax
-		}
 	}
 	// The last label of a name is never a number. The URL standard, and resolvers of systems,
 	// read such a host as an address.
