@@ -51,7 +51,7 @@ var rules = []rule{
 	{"tools/cron", []string{"tools", "internal/record/schedule", "internal/text/plain"}, nil, "the CronCreate, CronDelete and CronList tools"},
 	{"internal/record/schedule", []string{"session", "internal/event", "internal/file/filelock", "internal/record/durable", "internal/text/fault", "internal/text/plain"}, []string{"github.com/adhocore/gronx"}, "schedules of sessions, which fire as events; those in the file of the state folder survive a restart"},
 	{"tools/websearch", []string{"tools", "policy", "session", "internal/text/fault", "internal/text/plain", "web/search"}, nil, "the WebSearch tool"},
-	{"web/search", []string{"internal/record/state", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net"}, "search providers over HTTP; HTML of snippets and names of hosts"},
+	{"web/search", []string{"web/site", "internal/record/state", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net"}, "search providers over HTTP; HTML of snippets"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/record/durable", []string{"session", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, nil, "files of the state folder with what outlives a server: durable schedules and triggers"},
 	{"tools/trigger", []string{"tools", "policy", "session", "internal/event", "internal/event/trigger", "internal/text/fault"}, nil, "the RemoteTrigger tool"},

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/web/site"
 )
 
 // CheckURL checks the base URL of a provider. A name of a host with http may still resolve to a
@@ -23,21 +23,21 @@ func CheckURL(provider, text string) error {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("it has a query or fragment; give the URL without it")
 	}
-	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-		return fmt.Errorf("%s has a port that does not exist", plain.Quote(text))
+	at, err := site.Of(u)
+	if err != nil {
+		return fmt.Errorf("%s has no valid host or port", plain.Quote(text))
 	}
 	if u.Scheme == "https" {
 		return nil
 	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	ip, err := netip.ParseAddr(host)
+	addr, ok := at.Addr()
 	switch {
-	case host == "localhost", err == nil && near(ip, provider == "searxng"), err != nil && provider == "searxng":
+	case at.Host == "localhost", ok && near(addr, provider == "searxng"), !ok && provider == "searxng":
 		return nil
 	case provider == "searxng":
-		return fmt.Errorf("%s is not in a private network; use https", plain.Quote(host))
+		return fmt.Errorf("%s is not in a private network; use https", plain.Quote(at.Host))
 	}
-	return fmt.Errorf("%s is not this machine; use https, since the key is sent there", plain.Quote(host))
+	return fmt.Errorf("%s is not this machine; use https, since the key is sent there", plain.Quote(at.Host))
 }
 
 // withoutUser returns a text that should be a URL without what may be a password.
@@ -49,9 +49,9 @@ func withoutUser(text string) string {
 }
 
 // near reports whether an address is of this machine or, if private, of a private network.
-func near(ip netip.Addr, private bool) bool {
-	ip = ip.Unmap().WithZone("")
-	return ip.IsLoopback() || private && ip.IsPrivate()
+func near(addr netip.Addr, private bool) bool {
+	class := site.ClassOf(addr)
+	return class == site.Loopback || private && class == site.Private
 }
 
 // checkNear rejects the address of a connection without encryption unless it is near.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/web/site"
 )
 
 // Limits of the texts of a result, in characters. A longer URL is left out with its result,
@@ -27,45 +28,36 @@ func clean(all []Result, q Query) (out []Result, filtered bool) {
 	seen := map[string]bool{}
 	for _, r := range all {
 		u, err := url.Parse(strings.TrimSpace(r.URL))
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Opaque != "" {
+		if err != nil {
 			continue
 		}
-		host, ok := hostName(u.Hostname())
-		if !ok {
+		at, err := site.Of(u)
+		if err != nil {
 			continue
 		}
-		if !q.allows(host) {
+		if !q.allows(at.Host) {
 			filtered = true
 			continue
 		}
-		key := canonical(u, host)
-		shown := address(u, host)
+		key, shown := canonical(u, at), address(u)
 		if seen[key] || len(shown) > maxURL {
 			continue
 		}
 		seen[key] = true
 		title := line(r.Title, maxTitle)
 		if title == "" {
-			title = host
+			title = at.Host
 		}
 		out = append(out, Result{title, shown, line(r.Snippet, maxSnippet), line(r.Date, maxDate)})
 	}
 	return out, filtered
 }
 
-// address returns a URL that is safe to show, with the host in ASCII, so that no letter looks like
-// another one.
-func address(u *url.URL, host string) string {
-	c := *u
-	c.Host = host
-	if strings.Contains(host, ":") {
-		c.Host = "[" + host + "]"
-	}
-	if port := u.Port(); port != "" {
-		c.Host += ":" + port
-	}
+// address returns a URL that is safe to show. Its host is in ASCII already, so that no letter
+// looks like another one.
+func address(u *url.URL) string {
 	var b strings.Builder
-	for _, r := range []byte(c.String()) {
+	for _, r := range []byte(u.String()) {
 		if r <= ' ' || r > '~' || strings.IndexByte("<>\"`", r) >= 0 {
 			const hex = "0123456789ABCDEF"
 			b.WriteByte('%')
@@ -80,9 +72,9 @@ func address(u *url.URL, host string) string {
 
 // canonical returns a key that is equal for URLs of the same page: it ignores the scheme, the
 // default port, a slash at the end, the fragment, and the parameters of advertising campaigns.
-func canonical(u *url.URL, host string) string {
-	if port := u.Port(); port != "" && port != "80" && port != "443" {
-		host += ":" + port
+func canonical(u *url.URL, at site.Site) string {
+	if at.Port == 80 {
+		at.Port = 443
 	}
 	var query []string
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
@@ -90,7 +82,7 @@ func canonical(u *url.URL, host string) string {
 			query = append(query, part)
 		}
 	}
-	return host + strings.TrimRight(u.EscapedPath(), "/") + "?" + strings.Join(query, "&")
+	return at.String() + strings.TrimRight(u.EscapedPath(), "/") + "?" + strings.Join(query, "&")
 }
 
 // line returns the text of a piece of HTML or plain text in one line, safe to show, truncated

@@ -191,7 +191,8 @@ func TestCheckURL(t *testing.T) {
 		{"searxng", "user:pass@a.example", "want a URL such as https://search.example.com, have …@a.example"},
 		{"searxng", "https://user:pass@a.example", "it has a user or password; name a variable or file that has them, with keyEnv or keyFile"},
 		{"searxng", "https://a.example/?key=x", "it has a query or fragment; give the URL without it"},
-		{"searxng", "https://a.example:0", "https://a.example:0 has a port that does not exist"},
+		{"searxng", "https://a.example:0", "https://a.example:0 has no valid host or port"},
+		{"searxng", "http://127.1", "http://127.1 has no valid host or port"},
 	} {
 		if got := CheckURL(c.provider, c.url); fmt.Sprint(got) != c.want && (got != nil || c.want != "") {
 			t.Errorf("%s %s: %v", c.provider, c.url, got)
@@ -202,8 +203,8 @@ func TestCheckURL(t *testing.T) {
 // TestNear checks the address of a connection without encryption, since a name can resolve to any.
 func TestNear(t *testing.T) {
 	for address, want := range map[string]string{
-		"127.0.0.1:80": "near", "[::1]:80": "near", "[::ffff:127.0.0.1]:80": "near", "10.1.2.3:80": "private", "[fd00::1]:80": "private",
-		"169.254.169.254:80": "far", "8.8.8.8:80": "far", "0.0.0.0:80": "far", "[fe80::1%eth0]:80": "far", "100.64.0.1:80": "far", "x": "far",
+		"127.0.0.1:80": "near", "[::1]:80": "near", "[::ffff:127.0.0.1]:80": "near", "10.1.2.3:80": "private", "[fd00::1]:80": "private", "100.64.0.1:80": "private",
+		"169.254.169.254:80": "far", "8.8.8.8:80": "far", "0.0.0.0:80": "far", "[fe80::1%eth0]:80": "far", "x": "far",
 	} {
 		got := "far"
 		if checkNear(address, true) == nil {

@@ -1,18 +1,16 @@
 package search
 
 import (
-	"net/netip"
 	"strings"
-
-	"golang.org/x/net/idna"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/web/site"
 )
 
 // Domain is a domain with its subdomains, or only the subdomains.
 type Domain struct {
-	name  string // in lower case and ASCII, without a dot at the end
+	name  string // normal form, as in site.Site.Host
 	below bool   // whether the domain itself is left out, as in *.example.com
 }
 
@@ -24,7 +22,7 @@ func (d Domain) String() string {
 	return d.name
 }
 
-// Covers reports whether a host, as hostName returns it, is in the domain.
+// Covers reports whether a host in normal form is in the domain.
 func (d Domain) Covers(host string) bool {
 	return host == d.name && !d.below || strings.HasSuffix(host, "."+d.name)
 }
@@ -48,24 +46,9 @@ func ParseDomain(text string) (Domain, error) {
 	case strings.Contains(name, "*"):
 		return invalid("has a * that is not the first label")
 	}
-	name, ok := hostName(name)
-	if !ok {
+	name, err := site.ParseHost(name)
+	if err != nil {
 		return invalid("is not a domain")
 	}
 	return Domain{name, below}, nil
 }
-
-// hostName returns a host in the form in which hosts are compared: lower case, ASCII, without a
-// dot at the end.
-func hostName(host string) (string, bool) {
-	host = strings.TrimSuffix(host, ".")
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().String(), true
-	}
-	name, err := hosts.ToASCII(host)
-	name = strings.ToLower(name)
-	return name, err == nil && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
-}
-
-// hosts converts names of hosts as browsers do, which accept "_".
-var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(true))

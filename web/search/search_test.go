@@ -111,7 +111,7 @@ func TestNone(t *testing.T) {
 
 // TestDomains checks which results the domains let pass, against hosts that only look alike.
 func TestDomains(t *testing.T) {
-	hosts := []string{"go.dev", "pkg.go.dev", "GO.DEV.", "notgo.dev", "go.dev.evil.com", "a.b.go.dev", "go.dev@evil.com", "evil.com/go.dev", "evil.com#.go.dev", "xn--bcher-kva.example", "bücher.example", "127.0.0.1", "a_b.example"}
+	hosts := []string{"go.dev", "pkg.go.dev", "GO.DEV.", "notgo.dev", "go.dev.evil.com", "a.b.go.dev", "go.dev@evil.com", "evil.com/go.dev", "evil.com#.go.dev", "xn--bcher-kva.example", "bücher.example", "127.0.0.1", "a_b.example", "127.1", "１２７.0.0.1", "a.example:0"}
 	for _, c := range []struct{ allowed, blocked, want string }{
 		{"go.dev", "", "go.dev pkg.go.dev a.b.go.dev"},
 		{"*.go.dev", "", "pkg.go.dev a.b.go.dev"},
