@@ -64,7 +64,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.Ask != nil {
 		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
 		})
 		done()
 		switch {
@@ -85,10 +85,19 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	return c.pend(d, shown)
 }
 
-// agreeOnSite remembers for the session that the user agreed to a call to a site, unless a
-// rule or a hook asks each time. A page is often read in several calls.
+// further returns the text that describes what an approval also allows in the session, or ""
+// if it allows nothing more. An approval of a call to a site allows all calls to it, because
+// a page is often read in several calls, unless a rule or a hook asks each time.
+func (c *call) further(about approval.Request) string {
+	if c.p.Approvals == nil || about.Subject.Kind != "site" || about.Once != "" || about.Session == "" {
+		return ""
+	}
+	return fmt.Sprintf("further calls of %s to %s", c.tool.Name, about.Subject.Value)
+}
+
+// agreeOnSite records what the approval of a call to a site also allows.
 func (c *call) agreeOnSite(about approval.Request) {
-	if c.p.Approvals != nil && about.Subject.Kind == "site" && about.Once == "" {
+	if c.further(about) != "" {
 		c.p.Approvals.Agree(about.Session, about.Tool, about.Subject)
 	}
 }

@@ -37,14 +37,18 @@ func TestSites(t *testing.T) {
 		{first, `{"do":"dial","path":"ok.example","arg":"93.184.216.34"}`, no, "-", "failed: WebFetch: refused by policy: the deny rule WebFetch(domain:93.184.216.34) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1."},
 		{first, `{"do":"dial","path":"ok.example","arg":"93.184.216.35"}`, no, "-", "93.184.216.35"},
 	} {
-		asked := "-"
+		asked, further := "-", ""
 		b.session = step.session
 		got := b.ask(t, "WebFetch", step.args, func(_ context.Context, q Question) (Reply, error) {
-			asked = q.Always
+			asked, further = q.Always, q.Further
 			return step.reply, nil
 		})
-		if !strings.HasPrefix(got, step.want) || asked != step.asked {
-			t.Errorf("step %d: asked %q, %s", i, asked, got)
+		want := "" // an approval allows more in the session if "always" is offered
+		if host, ok := strings.CutPrefix(step.asked, "future calls"); ok {
+			want = "further calls" + strings.TrimSuffix(host, " in this workspace")
+		}
+		if !strings.HasPrefix(got, step.want) || asked != step.asked || further != want {
+			t.Errorf("step %d: asked %q, further %q, %s", i, asked, further, got)
 		}
 	}
 	b.Approvals.Forget("1")

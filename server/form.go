@@ -42,7 +42,7 @@ const permissionKey = "permission"
 
 // permission returns the question whether a call may run.
 func permission(q pipeline.Question) question {
-	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Always))
+	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Further), []byte(q.Always))
 }
 
 // form returns a question as clients accept it: text and a flat object without
@@ -53,7 +53,7 @@ func form(q pipeline.Question) mcp.ElicitationParams {
 		properties[rememberField] = map[string]any{
 			"type": "string", "enum": []string{rememberOnce, rememberAll},
 			"title":       "Remember",
-			"description": `"once" allows this call only, "always" also what the message names.`,
+			"description": `"once" allows what accepting allows, "always" also what the message names for it.`,
 		}
 	}
 	return mcp.ElicitationParams{
@@ -81,7 +81,11 @@ func formText(q pipeline.Question) string {
 		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
 	}
 	b.WriteString(formInput(q) + "\n")
-	b.WriteString("Accepting allows this call once.")
+	if q.Further == "" {
+		b.WriteString("Accepting allows this call once.")
+	} else {
+		fmt.Fprintf(&b, "Accepting allows this call and, in this session, %s.", plain.Text(q.Further))
+	}
 	if q.Opens != "" {
 		fmt.Fprintf(&b, " It opens the sandbox of the command for %s.", plain.Line(q.Opens))
 	}

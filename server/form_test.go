@@ -45,6 +45,16 @@ Input:
 {}
 
 Accepting allows this call once. "always" also allows rm -rf build`},
+		{"more calls of the session", pipeline.Question{
+			Tool: "WebFetch", Input: json.RawMessage(`{}`), Further: "further calls of WebFetch to a.example", Always: "future calls of WebFetch to a.example in this workspace",
+		}, `A tool call needs your permission.
+
+Tool: WebFetch
+
+Input:
+{}
+
+Accepting allows this call and, in this session, further calls of WebFetch to a.example. "always" also allows future calls of WebFetch to a.example in this workspace`},
 		{"HTML as it is", pipeline.Question{
 			Tool: "Bash", Input: json.RawMessage(`{"command":"a \u0026\u0026 b \u003c c \u003E d \\u003c \\\u003c \u00e9"}`),
 		}, `A tool call needs your permission.
@@ -112,7 +122,7 @@ Accepting allows this call once.`},
 	}
 	for always, want := range map[string]string{
 		"":  `{"message":"","requestedSchema":{"properties":{},"type":"object"}}`,
-		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows this call only, \"always\" also what the message names.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
+		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows what accepting allows, \"always\" also what the message names for it.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
 	} {
 		f := form(pipeline.Question{Always: always})
 		f.Message = ""

@@ -189,6 +189,7 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	}
 	row("why", i.Reason)
 	row("opens", i.Subject.Opens)
+	row("allows", furtherText(i))
 	if i.Always == "" {
 		row("--always", "also allows "+subjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
 	} else {
@@ -229,6 +230,14 @@ func callText(i approval.Item) string {
 		return plain.Text(i.Tool)
 	}
 	return plain.Text(i.Tool) + ", " + plain.Text(i.Title)
+}
+
+// furtherText describes what an approval allows beyond the call, or returns "" if that is nothing.
+func furtherText(i approval.Item) string {
+	if i.Subject.Kind != "site" || i.Always != "" {
+		return ""
+	}
+	return "further calls of " + plain.Text(i.Tool) + " to " + plain.Text(i.Subject.Value) + " in the same session"
 }
 
 // subjectText describes exactly what a decline or "always" applies to. It quotes the value, so that
