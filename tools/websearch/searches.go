@@ -148,7 +148,7 @@ func (m *made) run(ctx context.Context, f func(context.Context) (search.Results,
 	return f(ctx)
 }
 
-// drop removes what is not recent and, if there is still too much, the oldest. s is locked.
+// drop removes searches that are not recent, and the oldest if too many remain. s is locked.
 func (s *Searches) drop() {
 	var oldest searchKey
 	for key, m := range s.made {

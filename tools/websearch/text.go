@@ -9,7 +9,7 @@ import (
 )
 
 // spent is the answer of a session without searches left.
-const spent = "[This session has made all of its 200 searches. Go on with what was found; do not search again.]"
+var spent = fmt.Sprintf("[This session has made all of its %d searches. Go on with what was found; do not search again.]", mostSearches)
 
 // text returns the output for the model. No text of the web can begin a line that is not indented
 // or after >.

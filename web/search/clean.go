@@ -88,15 +88,15 @@ func canonical(u *url.URL, at site.Site) string {
 // line returns the text of a piece of HTML or plain text in one line, safe to show, truncated
 // to n characters.
 func line(text string, n int) string {
-	// Only the beginning is shown. What is a tag is decided before the text is truncated.
+	// Only the beginning is shown. Tags are removed before the text is truncated.
 	if most := 100 * n; len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "")
 	}
 	return plain.Cut(plain.Text(strings.Join(strings.Fields(stripped(text)), " ")), n)
 }
 
-// stripped returns a text without HTML elements. What is no element of HTML remains, such as
-// the type parameter of "vector<int>".
+// stripped returns a text without HTML elements. Tags that HTML does not have remain, such
+// as the type parameter of "vector<int>".
 func stripped(text string) string {
 	if !strings.ContainsAny(text, "<&") {
 		return text

@@ -222,6 +222,20 @@ func TestNear(t *testing.T) {
 	}
 }
 
+// TestPlain checks that a request without encryption goes to no other address, and to no proxy.
+func TestPlain(t *testing.T) {
+	for _, base := range []string{"http://192.0.2.1", "HTTP://192.0.2.1"} {
+		p := newSearcher(Config{Provider: "searxng", URL: base})
+		_, err := p.Search(t.Context(), Query{Text: "x"})
+		if err == nil || !strings.Contains(err.Error(), "http would go to the address 192.0.2.1:80, which is not near; use https") {
+			t.Errorf("%s: %v", base, err)
+		}
+		if newTransport(base, true).Proxy != nil {
+			t.Errorf("%s: a proxy gets the request", base)
+		}
+	}
+}
+
 // TestKey checks that a key comes from a variable, or from a file that only the user can read.
 func TestKey(t *testing.T) {
 	dir := t.TempDir()

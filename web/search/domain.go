@@ -27,8 +27,8 @@ func (d Domain) Covers(host string) bool {
 	return host == d.name && !d.below || strings.HasSuffix(host, "."+d.name)
 }
 
-// ParseDomain parses a domain: example.com is the domain and all below it, *.example.com only
-// what is below it. Its error is a *fault.Fault.
+// ParseDomain parses a domain: example.com is the domain with its subdomains, *.example.com
+// only the subdomains. The error is a *fault.Fault.
 func ParseDomain(text string) (Domain, error) {
 	invalid := func(fact string) (Domain, error) {
 		return Domain{}, fault.New(plain.Quote(text)+" "+fact, "Give a domain such as example.com or *.example.com.")

@@ -1,8 +1,8 @@
 // Package search queries web search services: SearXNG, Brave, Tavily and Exa.
 //
-// A provider is a file of this package: the request, and what of the answer is used. The
-// client (client.go) does the rest in the same way for all: limits, retries and errors. What
-// providers return is untrusted, so that New cleans it (clean.go) before it is returned.
+// Each provider has a file, which makes the request and reads the answer. The client
+// (client.go) does the rest in the same way for all: limits, retries and errors. Answers are
+// untrusted; Search cleans them (clean.go).
 //
 // A failure of a provider is always an error. It never looks like a search without results.
 package search
@@ -42,7 +42,7 @@ type Result struct {
 type Results struct {
 	Results []Result // the best first, at most MaxResults
 	More    int      // number of further results that were left out
-	Silent  []string // search engines behind the provider that did not answer
+	Silent  []string // search engines of the provider that did not answer
 }
 
 // Provider is a search service. It is safe for concurrent use.

@@ -32,7 +32,7 @@ func domain(t *testing.T, text string) Domain {
 	return d
 }
 
-// TestProviders checks the request to each provider and what is used of a recorded answer.
+// TestProviders checks the request to each provider, and the results read from a recorded answer.
 func TestProviders(t *testing.T) {
 	for _, c := range []struct {
 		name, requests string

@@ -30,8 +30,8 @@ var azure = netip.MustParsePrefix("168.63.129.16/32")
 // special addresses of IANA.
 var guardian = ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azure))
 
-// reserved lists what is not private among the addresses that net/netip calls so, and what
-// clouds use for their metadata.
+// reserved lists addresses of metadata services of clouds. They lie in ranges of private or
+// shared addresses.
 var reserved = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
 
 // carrier is the range that providers share among their customers.

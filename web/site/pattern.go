@@ -22,7 +22,7 @@ const prefix = "domain:"
 // A port may follow, as in localhost:3000 or *.example.com:8443. Without one, the pattern
 // covers every port. Labels are compared as a whole.
 type Pattern struct {
-	name  string // host, or what follows the "*"; "" in a pattern of addresses
+	name  string // host, or the text after the "*"; "" in a pattern of addresses
 	below bool   // whether the pattern covers the hosts that end in name
 	addrs netip.Prefix
 	port  uint16 // 0: every port

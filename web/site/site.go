@@ -133,18 +133,19 @@ func ParseHost(text string) (string, error) {
 		return addr.Unmap().String(), nil
 	}
 	name, err := profile.ToASCII(strings.TrimSuffix(text, "."))
-	if err != nil || strings.HasSuffix(name, ".") || strings.Trim(name, nameBytes) != "" {
+	if err != nil || strings.Trim(name, nameBytes) != "" {
 		return "", strconv.ErrSyntax
 	}
-	// The last label of a name is never a number. The URL standard, and resolvers of systems,
-	// read such a host as an address.
+	// The last label of a name is neither empty nor a number. The URL standard, and resolvers
+	// of systems, read a host that ends in a number as an address.
 	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumber(last) {
 		return "", strconv.ErrSyntax
 	}
 	return name, nil
 }
 
-// isNumber reports whether a label is a number in decimal, octal or hexadecimal form.
+// isNumber reports whether a label is a number in decimal, octal or hexadecimal form, or has
+// no digits.
 func isNumber(label string) bool {
 	digits := "0123456789"
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {

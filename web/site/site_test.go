@@ -89,6 +89,8 @@ func TestParse(t *testing.T) {
 		"https://v2--site.example/":            "https://v2--site.example/ v2--site.example",
 		"https://example.com../":               `error: example.com.`,
 		"https://example.com。。/":               `error: example.com。。 is not a host name or an address`,
+		"https://example.com。/":                `error: example.com。 is not a host name or an address`,
+		"https://aא.example/":                  `error: aא.example is not a host name or an address`,
 		"https://a,b.example/":                 `error: a,b.example is not a host name or an address`,
 		"https://xn--a.example/":               `error: xn--a.example is not a host name or an address`,
 		"ftp://user:secret@example.com/":       `error: ftp://user:xxxxx@example.com/ is not an http or https URL`,

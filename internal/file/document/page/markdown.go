@@ -27,7 +27,7 @@ const (
 // the line for many of them. It takes about 1 s for ten times as much.
 const maxEscapes = 1_000_000_000
 
-// Converters write text "<int>" as "&lt;int&gt;", which a model would copy. These keep
+// Converters write text "<int>" as "&lt;int&gt;", which a model would copy. These retain
 // it.
 var (
 	hideAngles = strings.NewReplacer("<", markLess, ">", markGreater)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits of what reduce keeps of a tag, in bytes.
+// Limits of the parts of a tag, in bytes. reduce removes longer ones.
 const (
 	maxName      = 40
 	maxAddress   = 2048
@@ -31,7 +31,7 @@ var (
 	unseen = set("svg template select datalist video audio")
 	// bare lists elements of which only the tags are left out.
 	bare = set("meta link input embed source track param object canvas frame frameset")
-	// phrasing lists formatting elements, of which no class is kept. The parser opens
+	// phrasing lists formatting elements, whose class is removed. The parser opens
 	// them again in each paragraph, at most three of each if they are equal.
 	phrasing = set("b big em font i nobr s small strike strong tt u")
 	// inTable lists elements that the parser ignores outside of a table.
@@ -65,9 +65,9 @@ type reducer struct {
 	before string // the name of the tag before
 }
 
-// reduce returns the HTML in source without what has no text: scripts, styles, SVG,
-// comments, addresses with data, and attributes that nothing looks at. Elements that an
-// attribute hides are marked with the attribute hidden. What follows after limit bytes
+// reduce returns the HTML in source without scripts, styles, SVG, comments, addresses
+// with data, and attributes that no later step uses. Elements that an
+// attribute hides are marked with the attribute hidden. The HTML after limit bytes
 // becomes plain text, in which hidden elements are left out as well as can be without a
 // tree.
 func reduce(source string, limit int) *reduced {
@@ -232,7 +232,7 @@ func (r *reducer) attributes(name string, more bool) (kept []html.Attribute, hid
 				kept = append(kept, html.Attribute{Key: k})
 			}
 		default:
-			if keeps(name, k, v, r.before) {
+			if useful(name, k, v, r.before) {
 				kept = append(kept, html.Attribute{Key: k, Val: v})
 			}
 		}
@@ -247,8 +247,8 @@ func (r *reducer) attributes(name string, more bool) (kept []html.Attribute, hid
 
 var known = set("hidden aria-hidden style open class id role href src data-src alt width height colspan rowspan align start")
 
-// keeps reports whether an attribute of the element name is of use.
-func keeps(name, key, val, before string) bool {
+// useful reports whether an attribute of the element name is of use.
+func useful(name, key, val, before string) bool {
 	switch key {
 	case "href":
 		return (name == "a" || name == "base") && len(val) <= maxAddress

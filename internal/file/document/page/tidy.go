@@ -38,7 +38,7 @@ type place struct {
 	heading bool // in a heading or a summary
 }
 
-// tidy removes what is not part of the text of a page.
+// tidy removes the parts of a page that are not its text.
 func (t *tidier) tidy(doc *html.Node) {
 	t.scripts, t.around = map[*html.Node]bool{}, map[*html.Node]bool{}
 	t.children(doc, place{})
@@ -73,7 +73,7 @@ func (t *tidier) children(n *html.Node, p place) {
 	}
 }
 
-// element tidies n and what is in it, and may remove n.
+// element tidies n with its content, and may remove n.
 func (t *tidier) element(n *html.Node, p place) {
 	if has(n, "hidden") {
 		t.hiddenTabs = t.hiddenTabs || attr(n, "role") == "tabpanel" && n.FirstChild != nil
