@@ -51,6 +51,18 @@ func TestSites(t *testing.T) {
 			t.Errorf("step %d: asked %q, further %q, %s", i, asked, further, got)
 		}
 	}
+	// A request without a session has no further calls.
+	b.session = session.New(session.Config{Stateless: true, Roots: first.View().Roots})
+	for range 2 {
+		asked := false
+		got := b.ask(t, "WebFetch", `{"do":"x","arg":"1","path":"d.example"}`, func(_ context.Context, q Question) (Reply, error) {
+			asked = q.Further == ""
+			return yes, nil
+		})
+		if got != "1" || !asked {
+			t.Errorf("without a session: asked for one call: %t, %s", asked, got)
+		}
+	}
 	b.Approvals.Forget("1")
 	b.session = first
 	if got := b.ask(t, "WebFetch", `{"do":"x","arg":"1","path":"a.example"}`, nil); !strings.Contains(got, "no rule names the host a.example; approval ") {
