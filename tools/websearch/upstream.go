@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
@@ -24,6 +25,9 @@ func (o Options) callUpstream(ctx context.Context, env *tools.Env, in prepared, 
 	}
 	o.Await(ctx, o.Upstream) // a nested call does not wait for its server
 	resp, err := env.Call(ctx, o.Upstream, args)
+	if unknown, ok := errors.AsType[*tools.UnknownTool](err); ok && unknown.Reason == "" && unknown.ServerReason == "" {
+		return tools.Result[Output]{}, fault.New(o.Name+" does not exist", "Ask the user to correct webSearch.tool in the settings.")
+	}
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}

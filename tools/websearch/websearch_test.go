@@ -129,6 +129,15 @@ func TestUpstream(t *testing.T) {
 	if _, err := call(`{"query":"a b"}`); err != failure {
 		t.Error(err)
 	}
+	for failed, want := range map[*tools.UnknownTool]string{
+		{Name: "mcp__exa__find", Query: "exa find"}:                    "the tool find of the server exa does not exist. Ask the user to correct webSearch.tool in the settings.",
+		{Name: "mcp__exa__find", ServerReason: "the server exa ended"}: `there is no tool "mcp__exa__find": the server exa ended`,
+	} {
+		failure = failed
+		if _, err := call(`{"query":"a b"}`); err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	}
 	_, err := call(`{"query":"a b","blocked_domains":["a.b"]}`)
 	if err == nil || err.Error() != "the provider is a tool of another MCP server, whose results cannot be limited to domains. Leave the domains out; name the sites in the query." {
 		t.Error(err)
