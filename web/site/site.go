@@ -6,10 +6,12 @@
 package site
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -98,7 +100,23 @@ func Parse(raw string) (*url.URL, Site, error) {
 		}
 	}
 	u.Host = s.text(u.Scheme)
+	u.RawQuery = ascii(u.RawQuery)
 	return u, s, nil
+}
+
+// ascii escapes what is not ASCII in a query, as browsers do. net/url escapes the other parts
+// of a URL. Otherwise the target of a redirect could hold hidden characters, and sentences
+// with blanks of Unicode.
+func ascii(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // profile converts names to ASCII by the rules for lookups, strictly.
