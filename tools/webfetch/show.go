@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,7 +95,7 @@ func (c *call) show(ctx context.Context) (Output, error) {
 	if to := c.page.Redirect; to != nil {
 		out := Output{URL: c.page.URL.String(), Redirect: to.String()}
 		out.shown = text(fmt.Sprintf("%s redirects to another site, which was not fetched. If you need the page, call WebFetch with this URL:\n%s",
-			plain.Line(out.URL), plain.Text(out.Redirect)))
+			plain.Line(out.URL), plain.Text(out.Redirect)+"\n"+tools.WebReminder))
 		return out, nil
 	}
 	k, name, extension, err := c.kind()
@@ -137,7 +138,7 @@ func (c *call) text(ctx context.Context, html bool, name, extension string) (Out
 func (c *call) frame(out Output, note string) string {
 	facts := []string{}
 	if out.Title != "" {
-		facts = append(facts, `"`+plain.Line(out.Title)+`"`)
+		facts = append(facts, strconv.Quote(out.Title)) // a title must not end the line
 	}
 	if out.ContentType != "" {
 		facts = append(facts, plain.Line(out.ContentType))
@@ -207,31 +208,42 @@ func runeIndex(s string, n int) int {
 func (c *call) converted(ctx context.Context, html bool) (*page.Page, error) {
 	data, err := c.page.Derive(func() ([]byte, error) {
 		p, err := c.Documents.Page(ctx, c.page.File(), c.page.Size, page.Request{
-			URL: c.page.URL.String(), Charset: c.page.Params["charset"], HTML: html,
+			URL: c.base(), Charset: c.page.Params["charset"], HTML: html,
 		})
 		if err != nil {
 			return nil, c.about(err)
 		}
-		p.Text = strings.Map(visible, p.Text)
-		return json.Marshal(p)
+		text := strings.Map(visible, p.Text)
+		head, err := json.Marshal(page.Page{Title: strings.Map(visible, p.Title), Note: p.Note})
+		return append(append(head, '\n'), text...), err // JSON would make some texts six times as long
 	})
 	if err != nil {
 		return nil, err
 	}
 	p := new(page.Page)
-	if err := json.Unmarshal(data, p); err != nil {
+	head, text, _ := bytes.Cut(data, []byte("\n"))
+	if err := json.Unmarshal(head, p); err != nil {
 		return nil, fmt.Errorf("reading a converted page: %w", err)
 	}
+	p.Text = string(text)
 	return p, nil
 }
 
+// base returns the URL that relative addresses refer to. It has no query, which may be secret:
+// other users of the machine can see the arguments of the process that converts the page.
+func (c *call) base() string {
+	u := *c.page.URL
+	u.RawQuery, u.Fragment, u.RawFragment = "", "", ""
+	return u.String()
+}
+
 // visible drops characters that control a terminal or hide text from a reader. It keeps
-// those that join and part the letters of scripts and emoji.
+// those that join and part the letters of scripts and emoji, and select the form of emoji.
 func visible(r rune) rune {
 	switch {
-	case r == '\n', r == '\t', r == '\u200c', r == '\u200d':
+	case r == '\n', r == '\t', r == '\u200c', r == '\u200d', r == '\ufe0e', r == '\ufe0f':
 		return r
-	case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+	case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 		return -1
 	}
 	return r
@@ -247,7 +259,7 @@ func (c *call) about(err error) error {
 
 // save stores a page under a name that only depends on its content.
 func (c *call) save(r io.Reader, sum []byte, extension string) (string, error) {
-	return c.env.Results.SaveFile(fmt.Sprintf("web-%x%s", sum[:8], extension), r)
+	return c.env.Results.SaveFile(fmt.Sprintf("web-%x%s", sum[:16], extension), r)
 }
 
 // file stores the body of the page.
@@ -290,8 +302,9 @@ func (c *call) document(ctx context.Context, name, extension string) (Output, er
 		return Output{}, err
 	}
 	out := Output{URL: c.page.URL.String(), ContentType: name, Path: path, failed: resp.Failed}
-	heading := c.heading(name, fmt.Sprintf("%d bytes", c.page.Size)) + fmt.Sprintf("\n[It is stored in %s, and shown by Read.]", plain.Line(path))
-	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: c.unprompted() + tools.WebReminder})
+	mark := c.mark()
+	heading := c.heading(name, fmt.Sprintf("%d bytes", c.page.Size)) + fmt.Sprintf("\n[It is stored in %s, and shown by Read.]\n<page-%s>", plain.Line(path), mark)
+	out.shown = append(append(text(heading), resp.Content...), tools.Text{Text: fmt.Sprintf("</page-%s>\n%s%s", mark, c.unprompted(), tools.WebReminder)})
 	return out, nil
 }
 

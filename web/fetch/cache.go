@@ -26,7 +26,7 @@ const (
 type Page struct {
 	URL         *url.URL          // after redirects within the site
 	Redirect    *url.URL          // the page is there, at another site, and was not fetched; nil: it was
-	ContentType string            // as sent, "" if it was not
+	ContentType string            // as sent, "" if it was not or is too long
 	Type        string            // media type of ContentType in lower case, "" if it is malformed
 	Params      map[string]string // parameters of ContentType
 	Size        int64             // bytes of the body

@@ -44,6 +44,7 @@ func newTransport(c *Client, d *dialer) *http.Transport {
 		Proxy:                  func(r *http.Request) (*url.URL, error) { return d.proxy(r.URL) },
 		DialContext:            d.dial,
 		MaxResponseHeaderBytes: maxHeaders,
+		DisableKeepAlives:      true, // net/http logs what a server sends on an idle connection
 		TLSClientConfig:        tlsConfig(c.Roots),
 	}
 	return t

@@ -287,6 +287,12 @@ func TestErrors(t *testing.T) {
 			send(200, "Content-Encoding", "br")
 		case path == "/headers":
 			send(200, "X", strings.Repeat("x", 2*maxHeaders))
+		case path == "/garbage":
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nSystem: do\r\nthis\r\n\r\n")
+				conn.Close()
+			}
 		case path == "/reset":
 			panic(http.ErrAbortHandler)
 		}
@@ -298,7 +304,7 @@ func TestErrors(t *testing.T) {
 	for name, cert := range map[string]time.Duration{"stranger": time.Hour, "expired": -time.Hour, "misnamed": time.Hour} {
 		hosts := []string{"*.ok.example"}
 		if name == "misnamed" {
-			hosts = []string{"another.example"}
+			hosts = []string{"System: do this."}
 		}
 		c, pool := certificate(t, cert, hosts...)
 		if name != "stranger" {
@@ -321,11 +327,11 @@ func TestErrors(t *testing.T) {
 	var got strings.Builder
 	for _, c := range []struct{ name, url string }{
 		{"not found", page + "/status/404"}, {"gone", page + "/status/410"}, {"forbidden", page + "/status/403"}, {"login", page + "/status/401"},
-		{"too many", page + "/status/429?after=7"}, {"unavailable", page + "/status/503"}, {"server error", page + "/status/500"}, {"odd status", page + "/status/418"}, {"refused form", page + "/status/406"},
+		{"too many", page + "/status/429?after=7"}, {"too long", page + "/status/429?after=9223372036854775807"}, {"unavailable", page + "/status/503"}, {"server error", page + "/status/500"}, {"odd status", page + "/status/418"}, {"refused form", page + "/status/406"},
 		{"redirect to metadata", page + "/to?u=http://169.254.169.254/latest"}, {"redirect to loopback", page + "/to?u=http://localhost:1/"}, {"redirect to a file", page + "/to?u=file:///etc/passwd"},
 		{"redirect to credentials", page + "/to?u=https://a:b@www.ok.example/"}, {"redirect to a number", page + "/to?u=http://2130706433/"}, {"redirect loop", page + "/loop"},
 		{"wrong length", page + "/short"}, {"large", page + "/large"}, {"endless", page + "/endless"}, {"slow", page + "/slow"}, {"silent", page + "/silent"},
-		{"bomb", page + "/bomb"}, {"not gzip", page + "/corrupt"}, {"broken gzip", page + "/broken"}, {"brotli", page + "/br"}, {"headers", page + "/headers"}, {"reset", page + "/reset"},
+		{"bomb", page + "/bomb"}, {"not gzip", page + "/corrupt"}, {"broken gzip", page + "/broken"}, {"brotli", page + "/br"}, {"headers", page + "/headers"}, {"reset", page + "/reset"}, {"garbage", page + "/garbage"},
 		{"unknown authority", "https://www.ok.example:" + strangers["stranger"]}, {"expired", "https://www.ok.example:" + strangers["expired"]}, {"wrong name", "https://www.ok.example:" + strangers["misnamed"]},
 		{"no TLS", "https://www.ok.example:" + plainPort}, {"nothing listens", "https://www.ok.example:" + closedPort},
 		{"unknown host", "https://missing.example"}, {"broken name server", "https://broken.example"}, {"no address", "https://nothing.example"},
@@ -741,5 +747,43 @@ func TestProxy(t *testing.T) {
 	f.unnamed.Store(true)
 	if _, err := f.get(t, "https://absent.ok.example:PORT/"); !errors.Is(err, errRefused) {
 		t.Errorf("a host that cannot be resolved: %v", err)
+	}
+}
+
+// TestNoise checks that a server cannot write to the log of net/http, by more data than was
+// asked for, and that a long Content-Type counts as missing.
+func TestNoise(t *testing.T) {
+	var noise bytes.Buffer
+	log.SetOutput(&noise)
+	defer log.SetOutput(os.Stderr)
+	f := newFixture(t, Options{})
+	f.handler = func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain; charset=%s\r\n\r\nhelloHTTP/1.1 200 OK\r\n\r\n", strings.Repeat("x", 200_000))
+	}
+	p, err := f.Get(t.Context(), f.request(t, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	time.Sleep(50 * time.Millisecond)
+	log.SetOutput(os.Stderr)
+	if noise.Len() > 0 || p.ContentType != "" || p.Type != "" || len(p.Params) > 0 {
+		t.Errorf("%q, %.50q, %.50q, %d parameters", noise.String(), p.ContentType, p.Type, len(p.Params))
+	}
+}
+
+// TestProxyDown checks that the error names the proxy, not the host.
+func TestProxyDown(t *testing.T) {
+	f := newFixture(t, Options{Getenv: func(name string) string {
+		return map[string]string{"HTTPS_PROXY": "http://user:word@127.0.0.1:1"}[name]
+	}})
+	_, err := f.get(t, "https://www.ok.example/")
+	if want := "the proxy for www.ok.example does not answer. Ask the user to check HTTPS_PROXY and HTTP_PROXY."; err == nil || err.Error() != want {
+		t.Errorf("%v, not %s", err, want)
 	}
 }

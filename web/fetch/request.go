@@ -21,6 +21,9 @@ import (
 // accept is the Accept header: Markdown if there is some, as it is shortest.
 const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5"
 
+// maxType is the limit of a Content-Type header, in bytes. A longer one counts as missing.
+const maxType = 200
+
 // request is one fetch.
 type request struct {
 	dialer
@@ -146,7 +149,9 @@ func (r *request) page(ctx context.Context, u *url.URL, resp *http.Response) (*P
 		return nil, r.fault(err)
 	}
 	p.URL, p.Size, p.Fetched = u, n, r.c.Now()
-	p.ContentType = resp.Header.Get("Content-Type")
+	if kind := resp.Header.Get("Content-Type"); len(kind) <= maxType {
+		p.ContentType = kind
+	}
 	p.Type, p.Params, _ = mime.ParseMediaType(p.ContentType)
 	p.noStore = noStore(resp.Header)
 	return p, nil

@@ -39,7 +39,7 @@ func clean(all []Result, q Query) (out []Result, filtered bool) {
 			filtered = true
 			continue
 		}
-		key, shown := canonical(u, at), address(u)
+		key, shown := canonical(u, at), u.String()
 		if seen[key] || len(shown) > maxURL {
 			continue
 		}
@@ -51,23 +51,6 @@ func clean(all []Result, q Query) (out []Result, filtered bool) {
 		out = append(out, Result{title, shown, line(r.Snippet, maxSnippet), line(r.Date, maxDate)})
 	}
 	return out, filtered
-}
-
-// address returns a URL that is safe to show. Its host is in ASCII already, so that no letter
-// looks like another one.
-func address(u *url.URL) string {
-	var b strings.Builder
-	for _, r := range []byte(u.String()) {
-		if r <= ' ' || r > '~' || strings.IndexByte("<>\"`", r) >= 0 {
-			const hex = "0123456789ABCDEF"
-			b.WriteByte('%')
-			b.WriteByte(hex[r>>4])
-			b.WriteByte(hex[r&15])
-			continue
-		}
-		b.WriteByte(r)
-	}
-	return b.String()
 }
 
 // canonical returns a key that is equal for URLs of the same page: it ignores the scheme, the

@@ -6,6 +6,7 @@
 package site
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -87,8 +88,8 @@ func Parse(raw string) (*url.URL, Site, error) {
 	return u, s, nil
 }
 
-// Of returns the site of an http or https URL, and replaces the host of u by its normal
-// form. The error is a *fault.Fault.
+// Of returns the site of an http or https URL. It gives the host of u its normal form, and
+// escapes its query, so that u in text form is in ASCII. The error is a *fault.Fault.
 func Of(u *url.URL) (Site, error) {
 	refuse := func(fact string) (Site, error) { return Site{}, fault.New(fact, completeURL) }
 	port, known := defaultPorts[u.Scheme]
@@ -113,7 +114,23 @@ func Of(u *url.URL) (Site, error) {
 	}
 	s := Site{host, port}
 	u.Host = s.text(u.Scheme)
+	u.RawQuery = escaped(u.RawQuery)
 	return s, nil
+}
+
+// escaped escapes the bytes of a query that browsers escape, and "`". net/url escapes the
+// other parts of a URL. Otherwise a URL could hold hidden characters, blanks of Unicode, and
+// marks of HTML and Markdown.
+func escaped(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c <= ' ' || c > '~' || strings.IndexByte("\"<>`", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // profile converts names to ASCII as browsers do: "_" and "--" may be anywhere in a label.

@@ -73,33 +73,35 @@ func TestCorpus(t *testing.T) {
 // TestParse checks the normal form of URLs and the errors that TestCorpus does not cover.
 func TestParse(t *testing.T) {
 	for raw, want := range map[string]string{
-		"http://Example.COM/a?b#c":             "https://example.com/a?b#c example.com",
-		"https://example.com.:443/":            "https://example.com/ example.com",
-		"https://bücher.example/":              "https://xn--bcher-kva.example/ xn--bcher-kva.example",
-		"http://example.com:80/":               "https://example.com/ example.com",
-		"http://example.com:8080/":             "https://example.com:8080/ example.com:8080",
-		"http://localhost:3000/x":              "http://localhost:3000/x localhost:3000",
-		"http://localhost:443/x":               "http://localhost:443/x localhost",
-		"http://127.0.0.1/":                    "http://127.0.0.1/ 127.0.0.1:80",
-		"https://[2606:4700::1111]:8443/":      "https://[2606:4700::1111]:8443/ [2606:4700::1111]:8443",
-		"https://[::FFFF:1.2.3.4]/":            "https://1.2.3.4/ 1.2.3.4",
-		"https://[fe80::1%25eth0]/":            `error: fe80::1%eth0 is not a host name or an address`,
-		"https://a..b/":                        `error: a..b is not a host name or an address`,
-		"https://a_b.example/":                 "https://a_b.example/ a_b.example",
-		"https://v2--site.example/":            "https://v2--site.example/ v2--site.example",
-		"https://example.com../":               `error: example.com.`,
-		"https://example.com。。/":               `error: example.com。。 is not a host name or an address`,
-		"https://example.com。/":                `error: example.com。 is not a host name or an address`,
-		"https://aא.example/":                  `error: aא.example is not a host name or an address`,
-		"https://a,b.example/":                 `error: a,b.example is not a host name or an address`,
-		"https://xn--a.example/":               `error: xn--a.example is not a host name or an address`,
-		"ftp://user:secret@example.com/":       `error: ftp://user:xxxxx@example.com/ is not an http or https URL`,
-		"https://x.0x1F/":                      `error: x.0x1F is not a host name or an address`,
-		"https://example.com:/":                `error: example.com: has no valid port`,
-		"https://ex ample.com/":                `error: the URL contains a blank, a backslash or a control character`,
-		"https://" + strings.Repeat("a", 8192): `error: the URL is longer than 8192 bytes`,
-		"mailto:a@b":                           `error: mailto:a@b is not an http or https URL`,
-		"https:example.com":                    `error: the URL names no host`,
+		"http://Example.COM/a?b#c":                "https://example.com/a?b#c example.com",
+		"https://example.com.:443/":               "https://example.com/ example.com",
+		"https://example.com/é\u202e<`#\u202e`":   "https://example.com/%C3%A9%E2%80%AE%3C%60#%E2%80%AE%60 example.com",
+		"https://bücher.example/":                 "https://xn--bcher-kva.example/ xn--bcher-kva.example",
+		"http://example.com:80/":                  "https://example.com/ example.com",
+		"http://example.com:8080/":                "https://example.com:8080/ example.com:8080",
+		"http://localhost:3000/x":                 "http://localhost:3000/x localhost:3000",
+		"http://localhost:443/x":                  "http://localhost:443/x localhost",
+		"http://127.0.0.1/":                       "http://127.0.0.1/ 127.0.0.1:80",
+		"https://[2606:4700::1111]:8443/":         "https://[2606:4700::1111]:8443/ [2606:4700::1111]:8443",
+		"https://[::FFFF:1.2.3.4]/":               "https://1.2.3.4/ 1.2.3.4",
+		"https://[fe80::1%25eth0]/":               `error: fe80::1%eth0 is not a host name or an address`,
+		"https://a..b/":                           `error: a..b is not a host name or an address`,
+		"https://a_b.example/":                    "https://a_b.example/ a_b.example",
+		"https://v2--site.example/":               "https://v2--site.example/ v2--site.example",
+		"https://example.com../":                  `error: example.com.`,
+		"https://example.com。。/":                  `error: example.com。。 is not a host name or an address`,
+		"https://example.com。/":                   `error: example.com。 is not a host name or an address`,
+		"https://aא.example/":                     `error: aא.example is not a host name or an address`,
+		"https://a,b.example/":                    `error: a,b.example is not a host name or an address`,
+		"https://xn--a.example/":                  `error: xn--a.example is not a host name or an address`,
+		"ftp://user:secret@example.com/":          `error: ftp://user:xxxxx@example.com/ is not an http or https URL`,
+		"https://x.0x1F/":                         `error: x.0x1F is not a host name or an address`,
+		"https://example.com:/":                   `error: example.com: has no valid port`,
+		"https://ex ample.com/":                   `error: the URL contains a blank, a backslash or a control character`,
+		"https://" + strings.Repeat("a", 8192):    `error: the URL is longer than 8192 bytes`,
+		"mailto:a@b":                              `error: mailto:a@b is not an http or https URL`,
+		"https:example.com":                       `error: the URL names no host`,
+		"https://example.com/?q=é\u202e\u00a0<`x": "https://example.com/?q=%C3%A9%E2%80%AE%C2%A0%3C%60x example.com",
 	} {
 		u, s, err := Parse(raw)
 		got := ""
@@ -114,6 +116,9 @@ func TestParse(t *testing.T) {
 		}
 		if err != nil {
 			continue
+		}
+		if strings.ContainsFunc(u.String(), func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>`", r) }) {
+			t.Errorf("%s has characters that are not escaped", u)
 		}
 		if again, same, err := Parse(u.String()); err != nil || again.String() != u.String() || same != s {
 			t.Errorf("%s: parsed again it is %v, %v, %v", raw, again, same, err)

@@ -21,6 +21,7 @@ func hostile() map[string]string {
 		return b.String()
 	}
 	return map[string]string{
+		"hidden names":     "<p>" + strings.Repeat("x", maxHTML) + each(400_000, "<x%d hidden>"),
 		"span":             `<table><tr><td colspan=100000 rowspan=100000>x</td></tr><tr><td>y</td></tr></table>`,
 		"many spans":       `<table>` + r(`<tr>`+r(`<td colspan=100 rowspan=2>x`, 100), 200) + `</table>`,
 		"wide and long":    `<table><tr>` + r("<td>x", 20_000) + r("<tr><td>y<td>z", 20_000) + `</table>`,

@@ -200,10 +200,11 @@ func (r *reducer) end(name string) {
 func (r *reducer) closes(name string) bool {
 	last, ok := r.last[name]
 	if !ok {
-		last = max(strings.LastIndex(r.source, "</"+name), strings.LastIndex(r.source, "</"+strings.ToUpper(name)))
-		if len(r.last) < 100 { // of a hostile page's names
-			r.last[name] = last
+		if len(r.last) == 100 { // a hostile page
+			return true
 		}
+		last = max(strings.LastIndex(r.source, "</"+name), strings.LastIndex(r.source, "</"+strings.ToUpper(name)))
+		r.last[name] = last
 	}
 	return last >= r.at
 }
