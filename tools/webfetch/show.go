@@ -125,8 +125,7 @@ func (c *call) text(ctx context.Context, html bool, name, extension string) (Out
 		out.Next = out.Offset + utf8.RuneCountInString(out.Text)
 	}
 	if out.Next > 0 || out.Offset > 0 {
-		sum := sha256.Sum256([]byte(p.Text))
-		if out.Path, err = c.save(strings.NewReader(p.Text), sum[:], extension); err != nil {
+		if out.Path, err = c.file(strings.NewReader(p.Text), extension); err != nil {
 			c.env.Log.Warn("a web page was not stored", "error", err)
 		}
 	}
@@ -206,26 +205,26 @@ func runeIndex(s string, n int) int {
 
 // converted returns the page as text without invisible characters.
 func (c *call) converted(ctx context.Context, html bool) (*page.Page, error) {
-	data, err := c.page.Derive(func() ([]byte, error) {
+	data, err := c.page.Derive(func() (string, error) {
 		p, err := c.Documents.Page(ctx, c.page.File(), c.page.Size, page.Request{
 			URL: c.base(), Charset: c.page.Params["charset"], HTML: html,
 		})
 		if err != nil {
-			return nil, c.about(err)
+			return "", c.about(err)
 		}
 		text := strings.Map(visible, p.Text)
 		head, err := json.Marshal(page.Page{Title: strings.Map(visible, p.Title), Note: p.Note})
-		return append(append(head, '\n'), text...), err // JSON would make some texts six times as long
+		return string(head) + "\n" + text, err // JSON would make some texts six times as long
 	})
 	if err != nil {
 		return nil, err
 	}
 	p := new(page.Page)
-	head, text, _ := bytes.Cut(data, []byte("\n"))
-	if err := json.Unmarshal(head, p); err != nil {
+	head, text, _ := strings.Cut(data, "\n")
+	if err := json.Unmarshal([]byte(head), p); err != nil {
 		return nil, fmt.Errorf("reading a converted page: %w", err)
 	}
-	p.Text = string(text)
+	p.Text = text
 	return p, nil
 }
 
@@ -257,27 +256,27 @@ func (c *call) about(err error) error {
 	return err
 }
 
-// save stores a page under a name that only depends on its content.
-func (c *call) save(r io.Reader, sum []byte, extension string) (string, error) {
-	return c.env.Results.SaveFile(fmt.Sprintf("web-%x%s", sum[:16], extension), r)
-}
-
-// file stores the body of the page.
-func (c *call) file(extension string) (string, error) {
-	body := io.NewSectionReader(c.page.File(), 0, c.page.Size)
+// file stores a page under a name that only depends on its content. It reads r piece by piece,
+// also one that would write itself at once.
+func (c *call) file(r io.ReadSeeker, extension string) (string, error) {
 	sum := sha256.New()
-	if _, err := io.Copy(sum, body); err != nil {
+	if _, err := io.Copy(sum, struct{ io.Reader }{r}); err != nil {
 		return "", fmt.Errorf("reading the page: %w", err)
 	}
-	if _, err := body.Seek(0, io.SeekStart); err != nil {
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	return c.save(body, sum.Sum(nil), extension)
+	return c.env.Results.SaveFile(fmt.Sprintf("web-%x%s", sum.Sum(nil)[:16], extension), struct{ io.Reader }{r})
+}
+
+// body stores the page as it was sent.
+func (c *call) body(extension string) (string, error) {
+	return c.file(io.NewSectionReader(c.page.File(), 0, c.page.Size), extension)
 }
 
 // binary stores a page that cannot be shown.
 func (c *call) binary(name, extension string) (Output, error) {
-	path, err := c.file(extension)
+	path, err := c.body(extension)
 	if err != nil {
 		return Output{}, err
 	}
@@ -289,7 +288,7 @@ func (c *call) binary(name, extension string) (Output, error) {
 
 // document stores a document and shows it by Read, which also reads the rest of it.
 func (c *call) document(ctx context.Context, name, extension string) (Output, error) {
-	path, err := c.file(extension)
+	path, err := c.body(extension)
 	if err != nil {
 		return Output{}, err
 	}

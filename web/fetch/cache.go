@@ -4,9 +4,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,32 +58,33 @@ func (p *Page) File() *os.File { return p.file }
 
 // Derive returns the text that f makes of the page. f runs once for a page, unless it
 // fails, and its result is stored with the page.
-func (p *Page) Derive(f func() ([]byte, error)) ([]byte, error) {
+func (p *Page) Derive(f func() (string, error)) (string, error) {
 	p.derived.mu.Lock()
 	defer p.derived.mu.Unlock()
 	if file := p.derived.file; file != nil {
 		info, err := file.Stat()
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		data := make([]byte, info.Size())
-		_, err = file.ReadAt(data, 0)
-		return data, err
+		var text strings.Builder
+		text.Grow(int(info.Size()))
+		_, err = io.Copy(&text, io.NewSectionReader(file, 0, info.Size()))
+		return text.String(), err
 	}
-	data, err := f()
+	text, err := f()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	file, err := p.cache.newFile()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if _, err := file.Write(data); err != nil {
-		return nil, errors.Join(err, remove(file))
+	if _, err := file.WriteString(text); err != nil {
+		return "", errors.Join(err, remove(file))
 	}
 	p.derived.file = file
-	p.cache.grow(p, int64(len(data)))
-	return data, nil
+	p.cache.grow(p, int64(len(text)))
+	return text, nil
 }
 
 func (p *Page) retain() {

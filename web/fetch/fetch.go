@@ -3,7 +3,7 @@
 // Each address of a host is judged before a connection to it is made, and the connection is
 // made to that address, so that a name server cannot give another one in between. Redirects
 // within a site are followed; others are reported. A page comes with no cookies and no
-// credentials. Bodies are files in a cache, so that large pages take no memory of the server.
+// credentials. Bodies are files in a cache, so that a page takes memory only while it is read.
 package fetch
 
 import (

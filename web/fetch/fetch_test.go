@@ -521,11 +521,11 @@ func TestCacheSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 7 { // what is made of a page counts, too
-			text, err := p.Derive(func() ([]byte, error) { return body, nil })
+			text, err := p.Derive(func() (string, error) { return string(body), nil })
 			if err != nil || len(text) != len(body) {
 				t.Errorf("%d bytes, %v", len(text), err)
 			}
-			if text, err = p.Derive(func() ([]byte, error) { return nil, errors.New("made twice") }); err != nil || len(text) != len(body) {
+			if text, err = p.Derive(func() (string, error) { return "", errors.New("made twice") }); err != nil || len(text) != len(body) {
 				t.Errorf("%d bytes, %v", len(text), err)
 			}
 		}

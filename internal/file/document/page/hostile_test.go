@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"mcp-toolset/internal/testscale"
@@ -89,7 +90,11 @@ func hostile() map[string]string {
 func TestHostile(t *testing.T) {
 	for name, source := range hostile() {
 		t.Run(name, func(t *testing.T) {
+			start := time.Now()
 			p := Read([]byte(source), Request{URL: "https://example.org/", HTML: true})
+			if d := time.Since(start); d > 20*time.Second {
+				t.Errorf("it took %v", d)
+			}
 			t.Logf("%d bytes of HTML, %d of text: %s", len(source), len(p.Text), p.Note)
 			if !utf8.ValidString(p.Text) || len(p.Text) > maxText {
 				t.Errorf("invalid or long text: %d bytes", len(p.Text))
