@@ -19,6 +19,7 @@ type Question struct {
 	Preview tools.Preview   // what the call would change; if empty, show Input
 	Reason  string          // why the call needs approval
 	Opens   string          // access beyond the workspace that an approval grants; "": none
+	Session string          // what an approval also allows for the session; "": nothing
 	Always  string          // what "always" also allows, as "future ..."; "": not offered
 }
 

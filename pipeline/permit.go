@@ -64,7 +64,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.Ask != nil {
 		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Session: c.agreesOn(about), Always: c.always(about),
 		})
 		done()
 		switch {
@@ -88,9 +88,18 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 // agreeOnSite remembers for the session that the user agreed to a call to a site, unless a
 // rule or a hook asks each time. A page is often read in several calls.
 func (c *call) agreeOnSite(about approval.Request) {
-	if c.p.Approvals != nil && about.Subject.Kind == "site" && about.Once == "" {
+	if c.agreesOn(about) != "" {
 		c.p.Approvals.Agree(about.Session, about.Tool, about.Subject)
 	}
+}
+
+// agreesOn returns the text that describes what agreeOnSite remembers, or "" if it remembers
+// nothing.
+func (c *call) agreesOn(about approval.Request) string {
+	if c.p.Approvals == nil || about.Session == "" || about.Subject.Kind != "site" || about.Once != "" {
+		return ""
+	}
+	return fmt.Sprintf("other calls of %s to %s", c.tool.Name, about.Subject.Value)
 }
 
 // eachTime returns why the user is asked about a call each time, as a clause. It returns

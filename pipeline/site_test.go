@@ -41,6 +41,9 @@ func TestSites(t *testing.T) {
 		b.session = step.session
 		got := b.ask(t, "WebFetch", step.args, func(_ context.Context, q Question) (Reply, error) {
 			asked = q.Always
+			if (q.Session == "") != (q.Always == "") || q.Session != "" && !strings.Contains(q.Always, strings.TrimPrefix(q.Session, "other ")) {
+				t.Errorf("step %d: %q for the session, %q always", i, q.Session, q.Always)
+			}
 			return step.reply, nil
 		})
 		if !strings.HasPrefix(got, step.want) || asked != step.asked {

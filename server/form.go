@@ -42,7 +42,7 @@ const permissionKey = "permission"
 
 // permission returns the question whether a call may run.
 func permission(q pipeline.Question) question {
-	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Always))
+	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Session), []byte(q.Always))
 }
 
 // form returns a question as clients accept it: text and a flat object without
@@ -50,10 +50,14 @@ func permission(q pipeline.Question) question {
 func form(q pipeline.Question) mcp.ElicitationParams {
 	properties := map[string]any{}
 	if offersAlways(q) {
+		once := "this call only"
+		if q.Session != "" {
+			once = "it for this session only"
+		}
 		properties[rememberField] = map[string]any{
 			"type": "string", "enum": []string{rememberOnce, rememberAll},
 			"title":       "Remember",
-			"description": `"once" allows this call only, "always" also what the message names.`,
+			"description": fmt.Sprintf("%q allows %s, %q also what the message names.", rememberOnce, once, rememberAll),
 		}
 	}
 	return mcp.ElicitationParams{
@@ -81,7 +85,11 @@ func formText(q pipeline.Question) string {
 		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
 	}
 	b.WriteString(formInput(q) + "\n")
-	b.WriteString("Accepting allows this call once.")
+	if q.Session == "" {
+		b.WriteString("Accepting allows this call once.")
+	} else {
+		fmt.Fprintf(&b, "Accepting allows this call and, until the session ends, %s.", plain.Text(q.Session))
+	}
 	if q.Opens != "" {
 		fmt.Fprintf(&b, " It opens the sandbox of the command for %s.", plain.Line(q.Opens))
 	}

@@ -45,6 +45,16 @@ Input:
 {}
 
 Accepting allows this call once. "always" also allows rm -rf build`},
+		{"more for the session", pipeline.Question{
+			Tool: "WebFetch", Input: json.RawMessage(`{}`), Session: "other calls of WebFetch to go.dev", Always: "future calls of WebFetch to go.dev in this workspace",
+		}, `A tool call needs your permission.
+
+Tool: WebFetch
+
+Input:
+{}
+
+Accepting allows this call and, until the session ends, other calls of WebFetch to go.dev. "always" also allows future calls of WebFetch to go.dev in this workspace`},
 		{"HTML as it is", pipeline.Question{
 			Tool: "Bash", Input: json.RawMessage(`{"command":"a \u0026\u0026 b \u003c c \u003E d \\u003c \\\u003c \u00e9"}`),
 		}, `A tool call needs your permission.

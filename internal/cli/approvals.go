@@ -113,7 +113,7 @@ func approveCommand(host *Host) *cobra.Command {
 		Use:   "approve N",
 		Short: "Approve a call that waits for the user: it runs once",
 		Long: "Approves the call with number N, which `mcp-toolset approvals N` shows. It runs once, when the model sends it again.\n" +
-			"With --always exactly the command, path or input that is shown there is always allowed in that workspace, for that tool and in all servers.",
+			"With --always exactly the command, path, host or input that is shown there is always allowed in that workspace, for that tool and in all servers.",
 		Example:           "  mcp-toolset approve 7",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -128,6 +128,9 @@ func approveCommand(host *Host) *cobra.Command {
 				return shownError(err)
 			}
 			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
+			if item.Subject.Kind == "site" && item.Always == "" {
+				text += fmt.Sprintf("From then on, other calls of %s to %s are allowed until its session ends.\n", plain.Text(item.Tool), plain.Text(item.Subject.Value))
+			}
 			if always {
 				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
 				if e, ok := approval.EntryOf(folder, item); ok {
@@ -138,7 +141,7 @@ func approveCommand(host *Host) *cobra.Command {
 			return say(host.Out, text)
 		},
 	}
-	cmd.Flags().BoolVar(&always, "always", false, "always allow exactly this command, path or input")
+	cmd.Flags().BoolVar(&always, "always", false, "always allow exactly this command, path, host or input")
 	return cmd
 }
 
@@ -146,7 +149,7 @@ func denyCommand(host *Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny N",
 		Short: "Decline a call that waits for the user",
-		Long: "Declines the call with number N, and the same command, path or input for the rest of that conversation.\n" +
+		Long: "Declines the call with number N, and the same command, path, host or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
 		Example:           "  mcp-toolset deny 7",
 		Args:              oneNumber,

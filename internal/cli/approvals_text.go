@@ -189,6 +189,9 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	}
 	row("why", i.Reason)
 	row("opens", i.Subject.Opens)
+	if i.Subject.Kind == "site" && i.Always == "" {
+		row("approving", "also allows other calls of "+i.Tool+" to "+i.Subject.Value+" until the session ends")
+	}
 	if i.Always == "" {
 		row("--always", "also allows "+subjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
 	} else {
