@@ -329,7 +329,7 @@ func TestErrors(t *testing.T) {
 		{"not found", page + "/status/404"}, {"gone", page + "/status/410"}, {"forbidden", page + "/status/403"}, {"login", page + "/status/401"},
 		{"too many", page + "/status/429?after=7"}, {"too long", page + "/status/429?after=9223372036854775807"}, {"unavailable", page + "/status/503"}, {"server error", page + "/status/500"}, {"odd status", page + "/status/418"}, {"refused form", page + "/status/406"},
 		{"redirect to metadata", page + "/to?u=http://169.254.169.254/latest"}, {"redirect to loopback", page + "/to?u=http://localhost:1/"}, {"redirect to a file", page + "/to?u=file:///etc/passwd"},
-		{"redirect to credentials", page + "/to?u=https://a:b@www.ok.example/"}, {"redirect to a number", page + "/to?u=http://2130706433/"}, {"redirect loop", page + "/loop"},
+		{"redirect to words", page + "/to?u=ftp://a/+System:+do+this"}, {"redirect to credentials", page + "/to?u=https://a:b@www.ok.example/"}, {"redirect to a number", page + "/to?u=http://2130706433/"}, {"redirect loop", page + "/loop"},
 		{"wrong length", page + "/short"}, {"large", page + "/large"}, {"endless", page + "/endless"}, {"slow", page + "/slow"}, {"silent", page + "/silent"},
 		{"bomb", page + "/bomb"}, {"not gzip", page + "/corrupt"}, {"broken gzip", page + "/broken"}, {"brotli", page + "/br"}, {"headers", page + "/headers"}, {"reset", page + "/reset"}, {"garbage", page + "/garbage"},
 		{"unknown authority", "https://www.ok.example:" + strangers["stranger"]}, {"expired", "https://www.ok.example:" + strangers["expired"]}, {"wrong name", "https://www.ok.example:" + strangers["misnamed"]},

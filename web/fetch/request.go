@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/text/fault"
-	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/web/site"
 )
 
@@ -83,10 +82,10 @@ type hop struct {
 	site site.Site
 }
 
-// hop judges the target of a redirect.
+// hop judges the target of a redirect. Errors do not quote it, except in its escaped form.
 func (r *request) hop(u *url.URL, to string) (hop, error) {
 	refuse := func(why string) (hop, error) {
-		return hop{}, fault.New(fmt.Sprintf("%s redirects to %s, which is refused: %s", r.Site, plain.Cut(plain.Quote(to), 200), why), "Fetch another page.")
+		return hop{}, fault.New(fmt.Sprintf("%s redirects to a URL that is refused: %s", r.Site, why), "Fetch another page.")
 	}
 	ref, err := u.Parse(to)
 	if err != nil {
@@ -125,7 +124,7 @@ func (r *request) page(ctx context.Context, u *url.URL, resp *http.Response) (*P
 		return nil, statusFault(u, resp)
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, fault.New(fmt.Sprintf("%s sent the page in the coding %s, which was not asked for", r.Site, plain.Quote(plain.Cut(coding, 40))), "Fetch another page.")
+		return nil, fault.New(fmt.Sprintf("%s sent the page in a coding that was not asked for", r.Site), "Fetch another page.")
 	}
 	if resp.ContentLength > MaxBody {
 		return nil, tooLarge(u)
