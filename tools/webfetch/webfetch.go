@@ -84,7 +84,6 @@ func New(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),
 		IsOpenWorld:       tools.Always[prepared](),
-		Shared:            tools.Always[prepared](),
 		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {
 			p.Input = in
 			if p.url, p.site, err = site.Parse(in.URL); err != nil {

@@ -30,13 +30,14 @@ type dialer struct {
 	Request
 	resolver *net.Resolver
 	proxy    func(*url.URL) (*url.URL, error)
+	proxied  bool // whether a proxy makes the connection to the site
 
 	mu      sync.Mutex
 	refusal error // the first error of Check
 }
 
-// newTransport returns a transport for one request, with HTTP/1.1. Its connections are of no use for another
-// request, which may have another Check.
+// newTransport returns a transport for one request, with HTTP/1.1. Its connections are of no use
+// for another request, which may have another Check.
 func newTransport(c *Client, d *dialer) *http.Transport {
 	proxies := httpproxy.Config{NoProxy: env(c.Getenv, "NO_PROXY", "no_proxy"), HTTPProxy: env(c.Getenv, "HTTP_PROXY", "http_proxy"), HTTPSProxy: env(c.Getenv, "HTTPS_PROXY", "https_proxy")}
 	d.proxy = proxies.ProxyFunc()
@@ -64,7 +65,7 @@ func env(getenv func(string) string, names ...string) string {
 // resolves the name again; this is as much as can be judged here.
 func (d *dialer) prepare(ctx context.Context, u *url.URL) error {
 	proxy, err := d.proxy(u)
-	if err != nil || proxy == nil {
+	if d.proxied = proxy != nil; err != nil || !d.proxied {
 		return err
 	}
 	_, err = d.addrs(ctx)
@@ -120,7 +121,8 @@ func (d *dialer) refused() error {
 
 // dial connects to the site, or to the proxy.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if host, port, err := net.SplitHostPort(address); err != nil || host != d.Site.Host || port != strconv.Itoa(int(d.Site.Port)) {
+	host, port, err := net.SplitHostPort(address)
+	if d.proxied && (err != nil || host != d.Site.Host || port != strconv.Itoa(int(d.Site.Port))) {
 		return new(net.Dialer).DialContext(ctx, network, address) // the proxy, which the user has configured
 	}
 	list, err := d.addrs(ctx)
