@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"mcp-toolset/internal/settings"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // The documents show commands in fenced blocks:
@@ -286,6 +289,20 @@ func (p *page) run(text string) string {
 	return out.String()
 }
 
+// settingsSchema returns the JSON schema of settings files.
+func settingsSchema(t *testing.T) *jsonschema.Resolved {
+	t.Helper()
+	var s jsonschema.Schema
+	if err := json.Unmarshal(settings.Schema(), &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved
+}
+
 // settings checks a block of JSON and writes it to its file.
 func (p *page) settings(argument, text string, line int) {
 	if !json.Valid([]byte(text)) {
@@ -298,6 +315,12 @@ func (p *page) settings(argument, text string, line int) {
 	if !named {
 		name = "checked.json"
 		defer os.Remove(filepath.Join(p.dir(), name))
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err == nil {
+		if err := settingsSchema(p.t).Validate(value); err != nil {
+			p.t.Errorf("line %d: the settings do not meet their schema: %v", line, err)
+		}
 	}
 	file := filepath.Join(p.dir(), name)
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {

@@ -29,7 +29,7 @@ import (
 const module = "../.."
 
 // TestReference checks that docs/reference.md matches flags, environment variables, settings and
-// limits of the code.
+// limits of the code, and docs/settings.schema.json the schema.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("<!-- made by `go test ./internal/cli -update`: do not edit -->\n# Reference\n\n" +
@@ -49,6 +49,7 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %s |\n", l.what, l.value(t))
 	}
 	compare(t, filepath.Join(module, "docs/reference.md"), b.String())
+	compare(t, filepath.Join(module, "docs/settings.schema.json"), string(settings.Schema()))
 }
 
 func inTable(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -10,7 +10,7 @@ type Key struct {
 // Keys returns all keys of the settings, for docs/reference.md.
 func Keys() []Key {
 	return []Key{
-		{"$schema", "string", "ignored, for editors"},
+		{"$schema", "string", "the JSON schema for editors: docs/settings.schema.json, or the output of mcp-toolset policy schema"},
 		{"allowedMcpServers", "array", "the only upstream servers that may run; see deniedMcpServers"},
 		{"classifier", "object", "a program or server on this machine that judges calls that would ask"},
 		{"classifier.command", "array of strings, string", "the program with its arguments, or a text for sh"},
