@@ -62,6 +62,7 @@ type Options struct {
 	Roots    []string    // workspace folders
 	Settings string      // settings file; "" if none is named
 	Mode     policy.Mode // "" means that of the settings
+	Preset   string      // one of settings.Presets; "": none
 	Model    string      // name of the model that is served; may be ""
 	Closed   []string    // files that no tool may access
 
@@ -160,7 +161,7 @@ func hookEnvironment(environ []string) []string {
 func (p *Plan) FindSettings() error {
 	found, err := settings.Find(settings.Options{
 		Explicit: p.options.Settings, Home: p.Home, Dir: p.options.Dir, Getenv: p.options.Getenv,
-		Roots: p.CanonicalRoots(), State: p.State, Tools: ToolNames(),
+		Roots: p.CanonicalRoots(), State: p.State, Tools: ToolNames(), Preset: p.options.Preset,
 	})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -26,6 +27,7 @@ type common struct {
 	roots          []string
 	settings       string
 	mode           string
+	preset         string
 	maxConcurrency int
 	structured     bool
 	logLevel       string
@@ -67,6 +69,7 @@ func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
 	in := func(title string) flagSection { return flagSection{cmd, title} }
 	c.addWorkspace(in(inWorkspace), host)
 	in(inPermissions).choice(&c.mode, "mode", "", policy.Modes, "how to decide calls that no rule covers: `MODE` is "+oneOf(policy.Modes)+" (default: that of the settings)")
+	in(inPermissions).choice(&c.preset, "preset", "", settings.Presets(), "allow the commands of everyday work that `NAME` lists: dev allows build, test, format, git add and git commit of common stacks; rules of files take precedence")
 	c.addCommands(in(inSandbox), in(inCalls), host)
 	in(inSearch).choice(&c.searchIndex, "search-index", "on", onOff, "keep an index in memory, which makes repeated searches fast: `on|off`")
 	in(inSearch).choice(&c.searchWatch, "search-watch", "off", onOff,

@@ -31,6 +31,7 @@ type Options struct {
 	State    string   // the state folder, which may not exist
 	Tools    []string // names of the tools that rules may be on; nil disables this check
 	Managed  string   // the administrator's file, for tests; "" means managedFile()
+	Preset   string   // one of Presets, the least authoritative; "": none
 }
 
 // Found is the result of Find.
@@ -126,6 +127,9 @@ func Find(o Options) (*Found, error) {
 	for _, l := range f.Layers {
 		layers = append(layers, l.Settings)
 	}
+	if o.Preset != "" {
+		layers = append(layers, preset(o.Preset, o.Tools))
+	}
 	f.Merged = Merge(layers)
 	f.AddTo = user
 	if o.Explicit != "" {
@@ -133,6 +137,9 @@ func Find(o Options) (*Found, error) {
 	}
 	f.Files = append(f.places(trust.file, config), f.Merged.programs(o)...)
 	f.Closed = both(o.State, config)
+	if o.Preset != "" {
+		f.Layers = append(f.Layers, Layer{Name: Preset, Path: o.Preset, Settings: layers[len(layers)-1], Trusted: true})
+	}
 	return f, nil
 }
 
