@@ -55,6 +55,9 @@ const callTimeout = 600
 
 // entry returns the value that starts a program with arguments.
 func (c *Client) entry(name, command string, args []string) edit.Object {
+	if args == nil {
+		args = []string{} // not null
+	}
 	plain := edit.Object{{Key: "command", Value: command}, {Key: "args", Value: args}}
 	switch c.shape {
 	case typedShape:

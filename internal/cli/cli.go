@@ -167,7 +167,7 @@ const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
 
   mcp-toolset doctor                                       check this system
   mcp-toolset call Read '{"file_path":"README.md"}'        try a tool
-  mcp-toolset stdio DIR                                    the command to add to an MCP client
+  mcp-toolset install CLIENT DIR                           add it to an MCP client
   mcp-toolset --help                                       all commands
 `
 

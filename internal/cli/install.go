@@ -39,7 +39,7 @@ func newInstaller(host *Host) *installer {
 }
 
 func (in *installer) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&in.project, "project", false, "use the project's file of the client, in the first DIR or the working directory")
+	cmd.Flags().BoolVar(&in.project, "project", false, "use the client's file of the project, which is the first DIR or the working directory")
 	cmd.Flags().StringVar(&in.name, "name", "toolset", "`NAME` of the server in the client")
 	cmd.Flags().BoolVar(&in.print, "print", false, "print the change of the file and make none")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -57,7 +57,7 @@ func installCommand(host *Host) *cobra.Command {
 		Short: "Add this server to an MCP client",
 		Long: "Adds this server to the configuration file of CLIENT: " + strings.Join(clientNames(), ", ") + ". " +
 			"Without CLIENT it lists the clients that it finds.\n\n" +
-			"The folders DIR are the workspace. Without any it is the folder that the client has open, where the client has that notion.\n\n" +
+			"The folders DIR are the workspace. Without any it is the folder that the client has open, if the client has that notion. With --project the first DIR is the project.\n\n" +
 			"Everything else in the file stays byte for byte. A backup is made beside it first. A file that cannot be parsed is not changed. " +
 			"Afterwards it starts the server as the client would, and lists its tools.\n\n" +
 			"Exit status: 0 if the client starts the server, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
@@ -163,8 +163,11 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 		return fmt.Errorf("finding this program: %w", err)
 	}
 	served := folders
+	if in.project && len(folders) == 1 {
+		served = nil // the client has it open: so the file also works for others who have the project
+	}
 	switch {
-	case len(folders) > 0:
+	case len(served) > 0:
 	case p.Client.NeedsFolder:
 		return usagef("%s starts servers in no folder of yours; name one: mcp-toolset install %s DIR", p.Client.Title, client)
 	case p.Client.Workspace != "":
@@ -173,7 +176,7 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	served = append([]string{"stdio"}, served...)
 	change, err := p.Install(ctx, in.name, binary, served, in.print)
 	if err != nil {
-		return in.refused(p, err, fmt.Sprintf("Correct that, or add this by hand:\n\n%s", plain.Lines(p.Snippet(in.name, binary, served))))
+		return in.refused(p, err, "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, binary, served)))
 	}
 	if in.print {
 		return in.printDiff(change)
@@ -181,7 +184,7 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	if err := in.printInstalled(p, change, binary, served); err != nil {
 		return err
 	}
-	return in.try(ctx, p, folders)
+	return in.try(ctx, p, served[1:], folders)
 }
 
 func (in *installer) uninstall(ctx context.Context, client string, args []string) error {
@@ -195,7 +198,7 @@ func (in *installer) uninstall(ctx context.Context, client string, args []string
 	}
 	change, err := p.Uninstall(ctx, in.name, in.print)
 	if err != nil {
-		return in.refused(p, err, fmt.Sprintf("Correct that, or remove %s from %s by hand.", in.name, p.Client.Table))
+		return in.refused(p, err, fmt.Sprintf("correct that, or remove %s from %s by hand", in.name, p.Client.Table), "")
 	}
 	if in.print {
 		return in.printDiff(change)
@@ -203,20 +206,22 @@ func (in *installer) uninstall(ctx context.Context, client string, args []string
 	return in.printUninstalled(p, change)
 }
 
-// refused words the error of a file that was not changed.
-func (in *installer) refused(p clients.Place, err error, next string) error {
-	if errors.Is(err, clients.ErrOther) {
+// refused prints the error of a file that was not changed, with the text to add to it.
+func (in *installer) refused(p clients.Place, err error, next, snippet string) error {
+	switch {
+	case errors.Is(err, clients.ErrOther):
 		return usagef("%s: %s is another server; choose another name with --name", plain.Line(p.Path), in.name)
-	}
-	if ctx := errors.Is(err, context.Canceled); ctx {
+	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return usagef("%w\nThe file is unchanged. %s", err, next)
+	complain(in.host.Err, fmt.Sprintf("%v\nthe file is unchanged; %s", err, next))
+	fmt.Fprint(in.host.Err, snippet)
+	return exitCode(exitUsage)
 }
 
-// try starts the entry as the client would. Where the client starts it in the folder of a project,
-// an empty folder takes its place.
-func (in *installer) try(ctx context.Context, p clients.Place, folders []string) error {
+// try starts the entry as the client would: in the home folder if the entry names folders, otherwise
+// in the project. An empty folder takes its place if none is named.
+func (in *installer) try(ctx context.Context, p clients.Place, served, folders []string) error {
 	entry, ok, err := p.Entry(in.name)
 	if err == nil && !ok {
 		err = fmt.Errorf("%s: the entry is gone; another program has written the file", plain.Line(p.Path))
@@ -225,7 +230,14 @@ func (in *installer) try(ctx context.Context, p clients.Place, folders []string)
 		return err
 	}
 	dir := in.host.Home
-	if len(folders) == 0 {
+	named := len(served) > 0 && served[0] != p.Client.Workspace
+	switch {
+	case named:
+	case len(folders) > 0:
+		dir = folders[0]
+	case in.project:
+		dir = in.host.Dir
+	default:
 		if dir, err = os.MkdirTemp("", "mcp-toolset-project"); err != nil {
 			return err
 		}
