@@ -43,7 +43,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$CODEX_HOME/config.toml", "~/.codex/config.toml"}},
 		Project: []string{".codex/config.toml"},
 		Format:  edit.TOML, Table: "mcp_servers", shape: codexShape,
-		BuiltIn: "in config.toml under [features]: shell_tool = false",
+		BuiltIn: "in config.toml, under [features]: shell_tool = false; its apply_patch stays",
 		Next:    "start Codex again; `codex mcp list` shows the server. A project's file holds in trusted projects only",
 	},
 	{
@@ -59,7 +59,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"~/.gemini/settings.json"}},
 		Project: []string{".gemini/settings.json"},
 		Table:   "mcpServers",
-		BuiltIn: `in settings.json: {"tools": {"exclude": ["read_file", "read_many_files", "write_file", "replace", "run_shell_command", "list_directory", "glob", "search_file_content"]}}`,
+		BuiltIn: `in settings.json: {"tools": {"exclude": ["read_file", "read_many_files", "write_file", "replace", "run_shell_command", "list_directory", "glob", "grep_search"]}}`,
 		Next:    "start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only",
 	},
 	{

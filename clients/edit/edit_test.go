@@ -121,6 +121,8 @@ func TestRefused(t *testing.T) {
 		{JSON, "{\"servers\": []}", "line 1, column 13: servers is not an object"},
 		{JSON, "{\"a\": \"\xff\"}", "line 1, column 8: the text is not UTF-8"},
 		{JSON, "\xff\xfe{\x00}\x00", "line 1, column 1: the text is UTF-16; save it as UTF-8"},
+		{JSON, strings.Repeat("[", 1<<20), "line 1, column 10001: the text is nested too deeply"},
+		{TOML, "a = " + strings.Repeat("[", 1<<20), "line 1, column 10005: the text is nested too deeply"},
 		{JSON, "/* open", "line 1, column 1: parsing comment: unexpected EOF"},
 		{TOML, "a = 1\nb = = 2\n", "line 2, column 5: unexpected character U+003D '=' at start of value"},
 		{TOML, "a = 1\na = 2\n", "line 2, column 1: key a is already defined"},
@@ -137,11 +139,11 @@ func TestRefused(t *testing.T) {
 	} {
 		_, err := tc.format.Set([]byte(tc.text), path, entry)
 		if err == nil || err.Error() != tc.want {
-			t.Errorf("%q: %v, want %s", tc.text, err, tc.want)
+			t.Errorf("%.100q: %v, want %s", tc.text, err, tc.want)
 		}
 		var at *Error
 		if !errors.As(err, &at) && !errors.Is(err, errOther) {
-			t.Errorf("%q: %T", tc.text, err)
+			t.Errorf("%.100q: %T", tc.text, err)
 		}
 	}
 }
