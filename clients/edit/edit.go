@@ -164,32 +164,8 @@ func (f Format) open(src []byte) (body []byte, tree map[string]any, err error) {
 		}
 		return nil, nil, errorAt(body, at, "the text is not UTF-8")
 	}
-	if at := deep(body); at >= 0 {
-		return nil, nil, errorAt(body, at, "the text is nested too deeply")
-	}
 	tree, err = f.syntax().decode(body)
 	return body, tree, err
-}
-
-// maxDepth is the limit of nesting, below what overflows the stack of a parser. encoding/json and
-// the YAML library have 10,000.
-const maxDepth = 10_000
-
-// deep returns the offset at which more than maxDepth brackets are open, or -1. It also counts those
-// in strings and comments, which are rarely so many.
-func deep(src []byte) int {
-	depth := 0
-	for i, c := range src {
-		switch c {
-		case '[', '{':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case ']', '}':
-			depth = max(0, depth-1)
-		}
-	}
-	return -1
 }
 
 // at returns the value at a path.

@@ -12,8 +12,47 @@ import (
 // jsonSyntax is JSON with comments and trailing commas.
 type jsonSyntax struct{}
 
+// maxDepth is the limit of nesting. It is that of encoding/json; hujson has none, and overflows the
+// stack.
+const maxDepth = 10_000
+
+// deep returns the offset at which more than maxDepth brackets are open, or -1.
+func deep(src []byte) int {
+	depth := 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '[', '{':
+			if depth++; depth > maxDepth {
+				return i
+			}
+		case ']', '}':
+			depth--
+		case '"':
+			for i++; i < len(src) && src[i] != '"'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			end := "\n"
+			if bytes.HasPrefix(src[i:], []byte("/*")) {
+				end = "*/"
+			}
+			n := bytes.Index(src[i+1:], []byte(end))
+			if n < 0 {
+				return -1
+			}
+			i += n + len(end)
+		}
+	}
+	return -1
+}
+
 // parse returns the value of a text. blank reports that the text has only spaces and comments.
 func (jsonSyntax) parse(src []byte) (v hujson.Value, blank bool, err error) {
+	if at := deep(src); at >= 0 {
+		return v, false, errorAt(src, at, "the text is nested too deeply")
+	}
 	v, err = hujson.Parse(src)
 	if err == nil {
 		return v, false, nil
