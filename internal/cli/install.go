@@ -107,6 +107,8 @@ func clientNames() (names []string) {
 	return names
 }
 
+var errNoHome = errors.New("the home folder is unknown; set HOME")
+
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // place returns the file that the command line selects.
@@ -121,7 +123,7 @@ func (in *installer) place(client string, folders []string) (p clients.Place, er
 	case !serverName.MatchString(in.name):
 		return p, usagef("--name is %s; use letters, digits, - and _", plain.Quote(in.name))
 	case in.host.Home == "":
-		return p, errors.New("the home folder is unknown; set HOME")
+		return p, errNoHome
 	case !in.project:
 		return in.system.User(c), nil
 	case len(c.Project) == 0:

@@ -14,6 +14,9 @@ import (
 
 // list prints the clients with the state of their files.
 func (in *installer) list() error {
+	if in.host.Home == "" {
+		return errNoHome
+	}
 	var b bytes.Buffer
 	t := table{cut: []int{2}}
 	t.row("CLIENT", "STATE", "FILE")
@@ -94,11 +97,11 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, binary s
 		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
 	}
 	if passing(binary) {
-		b.WriteString("warn      this program is in a temporary folder; copy it to a folder on PATH and install again\n")
+		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
 	}
-	fmt.Fprintf(&b, "next      %s\n", p.Client.Next)
+	entry(&b, "next", 10, p.Client.Next, helpWidth)
 	if p.Client.BuiltIn != "" {
-		fmt.Fprintf(&b, "built-in  switch its own tools off, or the model has two of each: %s\n", p.Client.BuiltIn)
+		entry(&b, "built-in", 10, "switch its own tools off, or the model has two of each: "+p.Client.BuiltIn, helpWidth)
 	}
 	_, err := b.WriteTo(in.host.Out)
 	return err
