@@ -187,6 +187,19 @@ func TestInstallKeepsSettings(t *testing.T) {
 	}
 }
 
+// absolute makes a path that begins with a slash one of this system, with a volume on Windows.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // Files are where the clients look for them on each system.
 func TestPaths(t *testing.T) {
 	for _, tc := range []struct {
@@ -216,15 +229,16 @@ func TestPaths(t *testing.T) {
 		{"linux", "lm-studio", nil, []string{".cache/lm-studio/x"}, ".cache/lm-studio/mcp.json"},
 		{"linux", "cline", nil, []string{".cline/data/settings/cline_mcp_settings.json"}, ".cline/data/settings/cline_mcp_settings.json"},
 	} {
+		for name, value := range tc.vars {
+			tc.vars[name] = absolute(t, value)
+		}
 		s := system(t, tc.os, tc.vars)
 		for _, file := range tc.files {
 			write(t, filepath.Join(s.Home, filepath.FromSlash(file)), "")
 		}
-		want := filepath.FromSlash(tc.want)
+		want := absolute(t, tc.want)
 		if !filepath.IsAbs(want) {
-			want = filepath.Join(s.Home, want)
-		} else if abs, err := filepath.Abs(want); err == nil {
-			want = abs
+			want = filepath.Join(s.Home, filepath.FromSlash(want))
 		}
 		if got := s.User(Find(tc.client)).Path; got != want {
 			t.Errorf("%s, %s, %v, %v: %s, want %s", tc.os, tc.client, tc.vars, tc.files, got, want)

@@ -19,8 +19,16 @@ func installIn(t *testing.T, home string, args ...string) (code int, stdout, std
 		args[i] = strings.ReplaceAll(arg, "HOME", home)
 	}
 	code = Main(args, h)
-	clean := func(w any) string { return strings.ReplaceAll(w.(*bytes.Buffer).String(), home, "HOME") }
-	return code, clean(h.Out), clean(h.Err)
+	return code, clean(h.Out.(*bytes.Buffer).String(), home), clean(h.Err.(*bytes.Buffer).String(), home)
+}
+
+// clean replaces the home folder in a text. Separators become slashes on Windows.
+func clean(text, home string) string {
+	if filepath.Separator == '\\' {
+		text, home = strings.ReplaceAll(text, `\`, "/"), filepath.ToSlash(home)
+		text = strings.ReplaceAll(text, "//", "/")
+	}
+	return strings.ReplaceAll(text, home, "HOME")
 }
 
 // homeFolder returns a home folder with a project.
@@ -80,7 +88,7 @@ func TestInstallBroken(t *testing.T) {
 	}
 	p := clients.Place{Client: clients.Find("windsurf"), Path: file}
 	want := "mcp-toolset: HOME/.codeium/windsurf/mcp_config.json: line 4, column 5: invalid character '\"' after object value (expecting ',' or '}')\n" +
-		"mcp-toolset: the file is unchanged; correct that, or add this by hand:\n\n" + strings.ReplaceAll(p.Snippet("toolset", binary, []string{"stdio", filepath.Join(home, "app")}), home, "HOME")
+		"mcp-toolset: the file is unchanged; correct that, or add this by hand:\n\n" + clean(p.Snippet("toolset", binary, []string{"stdio", filepath.Join(home, "app")}), home)
 	for _, args := range []string{"install windsurf HOME/app", "install windsurf HOME/app --print"} {
 		code, stdout, stderr := installIn(t, home, strings.Fields(args)...)
 		if code != exitUsage || stderr != want || stdout != "" {
