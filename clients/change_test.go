@@ -156,6 +156,21 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// A backup of a change that is not made is removed.
+func TestCancelled(t *testing.T) {
+	p := system(t, "linux", nil).User(Find("cursor"))
+	write(t, p.Path, "{}")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := p.change(ctx, false, func(c *Change) (bool, error) {
+		cancel()
+		c.After = []byte("{ }")
+		return true, nil
+	})
+	if got := names(t, filepath.Dir(p.Path)); !errors.Is(err, context.Canceled) || content(t, p.Path) != "{}" || len(got) != 1 {
+		t.Errorf("%v; %s; %q", err, content(t, p.Path), got)
+	}
+}
+
 // A dry run changes nothing.
 func TestDry(t *testing.T) {
 	p := system(t, "linux", nil).User(Find("codex"))

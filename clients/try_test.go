@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,9 @@ func fake(how string) {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 		}
 	}
+	if err := os.WriteFile("ended", nil, 0o600); err != nil {
+		os.Exit(4)
+	}
 	os.Exit(0)
 }
 
@@ -71,6 +75,9 @@ func TestTry(t *testing.T) {
 		dir := t.TempDir()
 		e := Entry{Command: []string{exe, "${workspaceFolder}"}, Env: map[string]string{"FAKE_SERVER": how}}
 		n, err := e.Try(t.Context(), Find("cursor"), dir, dir, os.Getenv)
+		if _, left := os.Stat(filepath.Join(dir, "ended")); left != nil && how == "works" {
+			t.Error("the server was not ended by the end of its input")
+		}
 		if want == "" && (err != nil || n != 3) || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%s: %d tools, %v, want %s", how, n, err, want)
 		}

@@ -85,6 +85,7 @@ func TestStyle(t *testing.T) {
 	}{
 		{JSON, "", "{\n  \"servers\": {\n    \"ours\": {\n      \"command\": \"x\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n}\n"},
 		{JSON, "{\n\t\"z\": 1,\n}", "{\n\t\"z\": 1,\n\t\"servers\": {\n\t\t\"ours\": {\n\t\t\t\"command\": \"x\",\n\t\t\t\"args\": [\"a\", \"b\"]\n\t\t}\n\t},\n}"},
+		{JSON, "{\n  \"servers\": {\n      \"a\": 1\n  }\n}", "{\n  \"servers\": {\n      \"a\": 1,\n      \"ours\": {\n        \"command\": \"x\",\n        \"args\": [\"a\", \"b\"]\n      }\n  }\n}"},
 		{JSON, `{"servers":{"a":1}}`, `{"servers":{"a":1, "ours": {"command": "x", "args": ["a", "b"]}}}`},
 		{JSON, `{"z":1}`, `{"z":1, "servers": {"ours": {"command": "x", "args": ["a", "b"]}}}`},
 		{JSON, "{\n  \"servers\": {},\n  \"z\": 1\n}", "{\n  \"servers\": {\n    \"ours\": {\n      \"command\": \"x\",\n      \"args\": [\"a\", \"b\"]\n    }\n  },\n  \"z\": 1\n}"},
@@ -136,6 +137,8 @@ func TestRefused(t *testing.T) {
 		{YAML, "x: 1\nservers: {a: 1}\n", "line 2, column 1: servers is not a table with a key on each line"},
 		{YAML, "servers: &a\n  x: 1\ny: *a\n", "line 1, column 1: servers is not a table with a key on each line"},
 		{YAML, "a: 1\n---\nb: 2\n", errOther.Error()},
+		{YAML, "\r \n", errOther.Error()},
+		{YAML, "a: \"b\u2028c\"\n", errOther.Error()},
 	} {
 		_, err := tc.format.Set([]byte(tc.text), path, entry)
 		if err == nil || err.Error() != tc.want {
