@@ -25,7 +25,9 @@ type rule struct {
 // transports down to the tools. Files of tests may import more.
 var rules = []rule{
 	{"", []string{"internal/cli"}, nil, "the binary"},
-	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"}, "commands and flags; the width of terminals"},
+	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/aymanbagabas/go-udiff", "golang.org/x/sys"}, "commands and flags; the width of terminals"},
+	{"clients", []string{"clients/edit", "internal/file/workspace", "internal/text/plain"}, nil, "the configuration files of MCP clients, which install and uninstall change"},
+	{"clients/edit", nil, []string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2", "go.yaml.in/yaml/v3"}, "a leaf: one value of a JSON, TOML or YAML file, with every other byte as it is"},
 	{"internal/assembly", []string{"server", "internal/record/journal", "internal/record/schedule", "session", "pipeline", "internal/event", "internal/event/trigger", "tools", "tools/*", "toolsearch", "policy", "concurrency", "upstream", "upstream/pin", "internal/consent/approval", "internal/record/audit", "internal/consent/classifier", "internal/exec/command", "internal/file/document", "internal/file/filelock", "internal/consent/hook", "internal/text/nearest", "internal/text/plain", "internal/record/results", "internal/exec/sandbox", "internal/search", "internal/settings", "internal/file/snapshot", "internal/record/state", "internal/exec/task", "internal/record/peers", "internal/record/trace", "internal/record/worklist", "web/fetch", "web/search", "internal/file/workspace"}, nil, "puts a server together; the only package that makes tools with the services they use"},
 	{"server", []string{"internal/event", "pipeline", "tools", "session", "concurrency", "internal/text/plain", "internal/record/results", "internal/text/strictjson", "internal/file/workspace"},
 		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net", "golang.org/x/sys"}, "the only package that knows the MCP library's server"},

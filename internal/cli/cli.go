@@ -133,7 +133,7 @@ func newRoot(host *Host) *cobra.Command {
 		Example:       "  mcp-toolset stdio ~/src/app\n  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
+	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), installCommand(host), uninstallCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
 		approvalsCommand(host), approveCommand(host), denyCommand(host), answerCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
 	// Cobra's own version flag needs a template, and text/template makes the linker retain every
 	// exported method: 5 MB, and several milliseconds at each start.
@@ -167,7 +167,7 @@ const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
 
   mcp-toolset doctor                                       check this system
   mcp-toolset call Read '{"file_path":"README.md"}'        try a tool
-  mcp-toolset stdio DIR                                    the command to add to an MCP client
+  mcp-toolset install CLIENT DIR                           add it to an MCP client
   mcp-toolset --help                                       all commands
 `
 

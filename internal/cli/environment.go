@@ -10,6 +10,7 @@ type variable struct {
 // environment holds the variables that the server reads, by name.
 var environment = []variable{
 	{name: "ANTHROPIC_MODEL", meaning: "default of `--model`", flag: "model"},
+	{name: "APPDATA", meaning: "`install` on Windows: the folder that holds files of clients"},
 	{name: "BASH_DEFAULT_TIMEOUT_MS", meaning: "timeout of a command in the foreground, in ms (120000)", number: true},
 	{name: "BASH_MAX_OUTPUT_LENGTH", meaning: "characters of output that an answer shows in full (30000)", number: true},
 	{name: "BASH_MAX_TIMEOUT_MS", meaning: "largest timeout of a command in the foreground, in ms (600000)", number: true},
@@ -17,7 +18,9 @@ var environment = []variable{
 	{name: "CLAUDE_CODE_GIT_BASH_PATH", meaning: "Windows: the bash that runs commands"},
 	{name: "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", meaning: "default of `--max-concurrency`", flag: "max-concurrency"},
 	{name: "CLAUDE_CODE_SESSION_ID", meaning: "set by Claude Code: the client defers tools by itself"},
+	{name: "CLAUDE_CONFIG_DIR", meaning: "`install`: the folder that holds `.claude.json` of Claude Code (`~`)"},
 	{name: "CLAUDE_PROJECT_DIR", meaning: "the workspace root if none is named", flag: "root"},
+	{name: "CODEX_HOME", meaning: "`install`: the folder that holds `config.toml` of Codex (`~/.codex`)"},
 	{name: "GOMEMLIMIT", meaning: "the soft limit on memory, instead of our own"},
 	{name: "LOCALAPPDATA", meaning: "Windows: the folder that holds the state folder"},
 	{name: "MCP_TIMEOUT", meaning: "timeout of a connection to an upstream server, in ms (30000)", number: true},

@@ -1,0 +1,278 @@
+package clients
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/clients/edit"
+)
+
+// system returns a system whose home folder is new, without programs and variables.
+func system(t *testing.T, os_ string, vars map[string]string) System {
+	return System{
+		OS: os_, Home: t.TempDir(), Getenv: func(name string) string { return vars[name] },
+		Look:   func(string) bool { return false },
+		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
+		Glob:   func(pattern string) []string { names, _ := filepath.Glob(pattern); return names },
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content returns the text of a file, or "none".
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "none"
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// samples returns files that a client may have, by what is special about them.
+func samples(c *Client) map[string]string {
+	list := map[string]string{"none": "none", "empty": ""}
+	add := func(name, text string) {
+		list[name] = text
+		list[name+", CRLF and BOM"] = "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	switch c.Format {
+	case edit.TOML:
+		add("comments", "# Codex\nmodel = \"gpt\" # the default\n\n[projects.\"/src\"]\ntrust_level = \"trusted\"\n")
+		add("other servers", "[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\n  \"-y\", # yes\n  \"docs\",\n]\n\n[mcp_servers.docs.env]\nTOKEN = \"t\"\n")
+		add("tabs", "[tui]\n\ttheme = \"dark\"")
+	case edit.YAML:
+		add("comments", "# Goose\nGOOSE_PROVIDER: anthropic # the best\nextensions:\n  # built in\n  developer:\n    enabled: true\n    name: developer\n    timeout: 300\n    type: builtin\nGOOSE_MODE: auto\n")
+		add("other servers", "extensions:\n  docs:\n    cmd: npx\n    args:\n    - -y\n    - docs\n    envs: {}\n    type: stdio\n")
+		add("no table", "GOOSE_MODEL: m")
+	default:
+		add("comments", "// Settings of "+c.Title+"\n{\n  \"theme\": \"dark\", // at night\n  /* none yet */\n  \""+c.Table+"\": {\n  },\n}\n")
+		add("other servers", "{\n    \"numStartups\": 12,\n    \""+c.Table+"\": {\n        \"docs\": {\n            \"command\": \"npx\",\n            \"args\": [\"-y\", \"docs\"],\n            \"env\": {\"TOKEN\": \"t\"}\n        }\n    },\n    \"big\": 12345678901234567890\n}")
+		add("tabs", "{\n\t\"a\": [\n\t\t1\n\t]\n}\n")
+		add("one line", "{\""+c.Table+"\":{\"docs\":{\"command\":\"npx\"}},\"x\":1}")
+		add("nothing", "{}")
+	}
+	return list
+}
+
+// A server that is installed twice and uninstalled leaves every client's file as it was, without
+// other files.
+func TestInstall(t *testing.T) {
+	const command = "/opt/mcp toolset/bin/mcp-toolset"
+	for i := range List {
+		c := &List[i]
+		p := system(t, "linux", nil).User(c)
+		if p.Found {
+			t.Errorf("%s: found in an empty home folder", c.Name)
+		}
+		for name, before := range samples(c) {
+			if before == "none" {
+				_ = os.Remove(p.Path)
+			} else {
+				write(t, p.Path, before)
+			}
+			first, err := p.Install(t.Context(), "toolset", command, []string{"stdio", "/src/app"}, false)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.Name, name, err)
+				continue
+			}
+			installed := content(t, p.Path)
+			if string(first.After) != installed || (first.Backup == "") != (before == "none") {
+				t.Errorf("%s, %s: %+v\n%s", c.Name, name, first, installed)
+			}
+			again, err := p.Install(t.Context(), "toolset", command, []string{"stdio", "/src/app"}, false)
+			if err != nil || again.Changed() || content(t, p.Path) != installed {
+				t.Errorf("%s, %s: the second time: %v\n%s", c.Name, name, err, content(t, p.Path))
+			}
+			if again, err = p.Install(t.Context(), "toolset", command, []string{"stdio", "/other"}, false); err != nil || !again.Changed() || again.Backup != "" {
+				t.Errorf("%s, %s: with another folder: %v %+v", c.Name, name, err, again)
+			}
+			e, ok, err := p.Entry("toolset")
+			if want := []string{command, "stdio", "/other"}; err != nil || !ok || !slices.Equal(e.Command, want) || !e.Ours() {
+				t.Errorf("%s, %s: the entry is %q, %v, %v", c.Name, name, e.Command, ok, err)
+			}
+			if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || content(t, p.Path) != before {
+				t.Errorf("%s, %s: uninstalled: %v\n%s", c.Name, name, err, cmp.Diff(before, content(t, p.Path)))
+			}
+			if left := p.backups(); len(left) > 0 {
+				t.Errorf("%s, %s: %q are left", c.Name, name, left)
+			}
+			if none, err := p.Uninstall(t.Context(), "toolset", false); err != nil || none.Changed() {
+				t.Errorf("%s, %s: uninstalled twice: %v", c.Name, name, err)
+			}
+		}
+	}
+}
+
+// Without the backup, and after changes of others, only the entry goes.
+func TestUninstallChanged(t *testing.T) {
+	for i := range List {
+		c := &List[i]
+		p := system(t, "linux", nil).User(c)
+		for name, before := range samples(c) {
+			if before == "none" || before == "" || strings.HasPrefix(name, "nothing") {
+				continue // which of them is known from the backup only
+			}
+			write(t, p.Path, before)
+			change, err := p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio"}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(change.Backup); err != nil {
+				t.Fatal(err)
+			}
+			change, err = p.Uninstall(t.Context(), "toolset", false)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.Name, name, err)
+				continue
+			}
+			got := content(t, p.Path)
+			if strings.HasPrefix(name, "tabs") && c.Format == edit.TOML || strings.HasPrefix(name, "no table") {
+				got = strings.TrimRight(got, "\r\n") // a line break at the end is added
+			}
+			if got != before && (c.Format != edit.JSON || !strings.HasPrefix(name, "comments")) { // there the table was empty
+				t.Errorf("%s, %s:\n%s", c.Name, name, cmp.Diff(before, got))
+			}
+			if info, err := os.Stat(change.Backup); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+				t.Errorf("%s, %s: the backup: %v, %v", c.Name, name, info, err)
+			}
+			if err := os.Remove(change.Backup); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What the user added to the entry stays when it is installed with another folder.
+func TestInstallKeepsSettings(t *testing.T) {
+	for name, text := range map[string]string{
+		"cursor": "{\"mcpServers\": {\"toolset\": {\"command\": \"mcp-toolset\", \"args\": [\"stdio\", \"/a\"], \"env\": {\"A\": \"b\"}, \"disabled\": true}}}",
+		"codex":  "[mcp_servers.toolset]\ncommand = \"mcp-toolset\"\nargs = [\n  \"stdio\",\n  \"/a\", # mine\n]\nenabled = false\n\n[mcp_servers.toolset.env]\nA = \"b\"\n",
+		"goose":  "extensions:\n  toolset:\n    name: My tools\n    cmd: mcp-toolset\n    args:\n    - stdio\n    - /a\n    envs:\n      A: b\n    enabled: false\n",
+	} {
+		c := Find(name)
+		p := system(t, "linux", nil).User(c)
+		write(t, p.Path, text)
+		change, err := p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio", "/b"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if content(t, change.Backup) != text {
+			t.Errorf("%s: the backup differs", name)
+		}
+		e, _, err := p.Entry("toolset")
+		if want := (Entry{Command: []string{"/bin/mcp-toolset", "stdio", "/b"}, Env: map[string]string{"A": "b"}}); err != nil || !cmp.Equal(e, want) {
+			t.Errorf("%s: %v %s", name, err, cmp.Diff(want, e))
+		}
+		if got := content(t, p.Path); !strings.Contains(got, "false") && !strings.Contains(got, "\"disabled\": true") || name == "goose" && !strings.Contains(got, "My tools") {
+			t.Errorf("%s: the settings of the user are gone:\n%s", name, got)
+		}
+	}
+}
+
+// absolute makes a path that begins with a slash one of this system, with a volume on Windows.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Files are where the clients look for them on each system.
+func TestPaths(t *testing.T) {
+	for _, tc := range []struct {
+		os, client string
+		vars       map[string]string
+		files      []string
+		want       string
+	}{
+		{"linux", "claude-code", nil, nil, ".claude.json"},
+		{"linux", "claude-code", map[string]string{"CLAUDE_CONFIG_DIR": "/cfg"}, []string{".claude.json"}, "/cfg/.claude.json"},
+		{"linux", "codex", map[string]string{"CODEX_HOME": "/cx"}, nil, "/cx/config.toml"},
+		{"linux", "vscode", map[string]string{"XDG_CONFIG_HOME": "/xdg"}, nil, "/xdg/Code/User/mcp.json"},
+		{"linux", "vscode", map[string]string{"XDG_CONFIG_HOME": "relative"}, nil, ".config/Code/User/mcp.json"},
+		{"darwin", "vscode", nil, nil, "Library/Application Support/Code/User/mcp.json"},
+		{"windows", "vscode", nil, nil, "AppData/Roaming/Code/User/mcp.json"},
+		{"windows", "zed", map[string]string{"APPDATA": "/roaming"}, nil, "/roaming/Zed/settings.json"},
+		{"darwin", "claude-desktop", nil, nil, "Library/Application Support/Claude/claude_desktop_config.json"},
+		{"windows", "claude-desktop", nil, nil, "AppData/Roaming/Claude/claude_desktop_config.json"},
+		{"windows", "claude-desktop", nil, []string{"AppData/Local/Packages/Claude_pzs8sxrjxfjjc/x"},
+			"AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json"},
+		{"windows", "claude-desktop", nil, []string{"AppData/Local/Claude-Data/claude_1/x"}, "AppData/Local/Claude-Data/claude_1/claude_desktop_config.json"},
+		{"windows", "goose", nil, nil, "AppData/Roaming/Block/goose/config/config.yaml"},
+		{"darwin", "goose", map[string]string{"XDG_CONFIG_HOME": "/xdg"}, nil, ".config/goose/config.yaml"},
+		{"linux", "opencode", nil, nil, ".config/opencode/opencode.jsonc"},
+		{"linux", "opencode", nil, []string{".config/opencode/opencode.json"}, ".config/opencode/opencode.json"},
+		{"linux", "opencode", nil, []string{".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"}, ".config/opencode/opencode.jsonc"},
+		{"linux", "lm-studio", nil, []string{".cache/lm-studio/x"}, ".cache/lm-studio/mcp.json"},
+		{"linux", "cline", nil, []string{".cline/data/settings/cline_mcp_settings.json"}, ".cline/data/settings/cline_mcp_settings.json"},
+	} {
+		for name, value := range tc.vars {
+			tc.vars[name] = absolute(t, value)
+		}
+		s := system(t, tc.os, tc.vars)
+		for _, file := range tc.files {
+			write(t, filepath.Join(s.Home, filepath.FromSlash(file)), "")
+		}
+		want := absolute(t, tc.want)
+		if !filepath.IsAbs(want) {
+			want = filepath.Join(s.Home, filepath.FromSlash(want))
+		}
+		if got := s.User(Find(tc.client)).Path; got != want {
+			t.Errorf("%s, %s, %v, %v: %s, want %s", tc.os, tc.client, tc.vars, tc.files, got, want)
+		}
+	}
+	s := system(t, "linux", nil)
+	write(t, filepath.Join(s.Home, "opencode.json"), "")
+	if got := s.InProject(Find("opencode"), s.Home).Path; got != filepath.Join(s.Home, "opencode.json") {
+		t.Errorf("the project's file of opencode is %s", got)
+	}
+}
+
+// The list is complete and consistent.
+func TestList(t *testing.T) {
+	names := []string{"claude-code", "claude-desktop", "cline", "codex", "cursor", "gemini-cli", "goose", "lm-studio", "opencode", "vscode", "windsurf", "zed"}
+	var got []string
+	for _, c := range List {
+		got = append(got, c.Name)
+		if c.Title == "" || c.Table == "" || c.Next == "" || len(c.Files[""]) == 0 || c.NeedsFolder && (c.Workspace != "" || len(c.Project) > 0) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !slices.Equal(got, names) {
+		t.Error(cmp.Diff(names, got))
+	}
+}
+
+func TestOurs(t *testing.T) {
+	for command, want := range map[string]bool{
+		"mcp-toolset stdio": true, "/a/mcp-toolset": true, `C:\x\MCP-Toolset.exe stdio`: true, "npx -y mcp-toolset@1.2.3": true, "npx mcp-toolset": true,
+		"npx -y other /src/x/y/mcp-toolset-old": false, "npx docs -y /src/mcp-toolset": false, "": false,
+	} {
+		if got := (Entry{Command: strings.Fields(command)}).Ours(); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package clients
+
+import "mcp-toolset/clients/edit"
+
+// List holds the clients by name. Paths and shapes are those of the clients' documents in November
+// 2026.
+var List = []Client{
+	{
+		Name: "claude-code", Title: "Claude Code", Programs: []string{"claude"},
+		Files:   map[string][]string{"": {"$CLAUDE_CONFIG_DIR/.claude.json", "~/.claude.json"}},
+		Project: []string{".mcp.json"},
+		Table:   "mcpServers", shape: typedShape,
+		BuiltIn: `in .claude/settings.json of the project, or of your home folder: {"permissions": {"deny": ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "NotebookEdit"]}}`,
+		Next:    "start Claude Code again; /mcp shows the server",
+	},
+	{
+		Name: "claude-desktop", Title: "Claude Desktop",
+		Files: map[string][]string{
+			"":       {"$XDG_CONFIG_HOME/Claude/claude_desktop_config.json"},
+			"darwin": {"~/Library/Application Support/Claude/claude_desktop_config.json"},
+			"windows": {
+				"$LOCALAPPDATA/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
+				"$LOCALAPPDATA/Claude-Data/claude_*/claude_desktop_config.json",
+				"$APPDATA/Claude/claude_desktop_config.json",
+			},
+		},
+		Table: "mcpServers", NeedsFolder: true,
+		Next: "quit Claude Desktop completely and start it again; while it runs it may write its file again without the entry, so look with `mcp-toolset install`",
+	},
+	{
+		Name: "cline", Title: "Cline", Programs: []string{"cline"},
+		Files: map[string][]string{
+			"":        {"$XDG_CONFIG_HOME/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
+			"darwin":  {"~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
+			"windows": {"$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
+		},
+		Table: "mcpServers", shape: timedShape, NeedsFolder: true,
+		BuiltIn: "Cline cannot switch its own tools off; leave their automatic approval off, and write in its rules which to prefer",
+		Next:    "Cline reads the file at once; its MCP Servers panel shows the server",
+	},
+	{
+		Name: "codex", Title: "Codex", Programs: []string{"codex"},
+		Files:   map[string][]string{"": {"$CODEX_HOME/config.toml", "~/.codex/config.toml"}},
+		Project: []string{".codex/config.toml"},
+		Format:  edit.TOML, Table: "mcp_servers", shape: codexShape,
+		BuiltIn: "in config.toml, under [features]: shell_tool = false; its apply_patch stays",
+		Next:    "start Codex again; `codex mcp list` shows the server. A project's file holds in trusted projects only",
+	},
+	{
+		Name: "cursor", Title: "Cursor", Programs: []string{"cursor", "cursor-agent"},
+		Files:   map[string][]string{"": {"~/.cursor/mcp.json"}},
+		Project: []string{".cursor/mcp.json"},
+		Table:   "mcpServers", Workspace: "${workspaceFolder}",
+		BuiltIn: "Cursor Settings, Chat, custom modes: make a mode without its tools for files and the terminal",
+		Next:    "switch the server on in Cursor Settings, MCP",
+	},
+	{
+		Name: "gemini-cli", Title: "Gemini CLI", Programs: []string{"gemini"},
+		Files:   map[string][]string{"": {"~/.gemini/settings.json"}},
+		Project: []string{".gemini/settings.json"},
+		Table:   "mcpServers",
+		BuiltIn: `in settings.json: {"tools": {"exclude": ["read_file", "read_many_files", "write_file", "replace", "run_shell_command", "list_directory", "glob", "grep_search"]}}`,
+		Next:    "start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only",
+	},
+	{
+		Name: "goose", Title: "Goose", Programs: []string{"goose"},
+		Files:  map[string][]string{"": {"$XDG_CONFIG_HOME/goose/config.yaml"}, "darwin": {"~/.config/goose/config.yaml"}, "windows": {"$APPDATA/Block/goose/config/config.yaml"}},
+		Format: edit.YAML, Table: "extensions", shape: gooseShape,
+		BuiltIn: "switch the extension developer off: goose configure, Toggle Extensions",
+		Next:    "start a new session",
+	},
+	{
+		Name: "lm-studio", Title: "LM Studio", Programs: []string{"lms"},
+		Files: map[string][]string{"": {"~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json"}},
+		Table: "mcpServers", NeedsFolder: true,
+		Next: "switch the server on in the Program tab of LM Studio",
+	},
+	{
+		Name: "opencode", Title: "opencode", Programs: []string{"opencode"},
+		Files:   map[string][]string{"": {"$XDG_CONFIG_HOME/opencode/opencode.jsonc", "$XDG_CONFIG_HOME/opencode/opencode.json"}},
+		Project: []string{"opencode.jsonc", "opencode.json"},
+		Table:   "mcp", shape: opencodeShape,
+		BuiltIn: `in the same file: {"permission": {"read": "deny", "edit": "deny", "bash": "deny", "grep": "deny", "glob": "deny", "list": "deny"}}`,
+		Next:    "start opencode again; `opencode mcp list` shows the server",
+	},
+	{
+		Name: "vscode", Title: "VS Code", Programs: []string{"code"},
+		Files: map[string][]string{
+			"":        {"$XDG_CONFIG_HOME/Code/User/mcp.json"},
+			"darwin":  {"~/Library/Application Support/Code/User/mcp.json"},
+			"windows": {"$APPDATA/Code/User/mcp.json"},
+		},
+		Project: []string{".vscode/mcp.json"},
+		Table:   "servers", shape: typedShape, Workspace: "${workspaceFolder}",
+		BuiltIn: "in the tools picker of the chat, clear the built-in tools for files, search and the terminal",
+		Next:    "start the server: MCP: List Servers in the command palette",
+	},
+	{
+		Name: "windsurf", Title: "Windsurf", Programs: []string{"windsurf"},
+		Files: map[string][]string{"": {"~/.codeium/windsurf/mcp_config.json"}},
+		Table: "mcpServers", NeedsFolder: true,
+		BuiltIn: "Windsurf cannot switch its own tools off; write in its rules which to prefer",
+		Next:    "refresh the servers in Windsurf Settings, Cascade",
+	},
+	{
+		Name: "zed", Title: "Zed", Programs: []string{"zed", "zeditor"},
+		Files: map[string][]string{
+			"":        {"$XDG_CONFIG_HOME/zed/settings.json"},
+			"darwin":  {"~/.config/zed/settings.json"},
+			"windows": {"$APPDATA/Zed/settings.json"},
+		},
+		Project: []string{".zed/settings.json"},
+		Table:   "context_servers",
+		BuiltIn: "in the profile menu of the agent panel, make a profile without the built-in tools",
+		Next:    "Zed reads the file at once; the agent's settings show the server",
+	},
+}

@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/clients"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
+)
+
+// installer holds the command line of install and uninstall.
+type installer struct {
+	host    *Host
+	system  clients.System
+	binary  func() (string, error)
+	name    string
+	project bool
+	print   bool
+}
+
+func newInstaller(host *Host) *installer {
+	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	return &installer{host: host, binary: stableBinary, system: clients.System{
+		OS: runtime.GOOS, Home: host.Home, Getenv: host.Getenv, Exists: exists,
+		Look: func(program string) bool { _, err := exec.LookPath(program); return err == nil },
+		Glob: func(pattern string) []string { names, _ := filepath.Glob(pattern); return names },
+	}}
+}
+
+func (in *installer) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&in.project, "project", false, "use the client's file of the project, which is the first DIR or the working directory")
+	cmd.Flags().StringVar(&in.name, "name", "toolset", "`NAME` of the server in the client")
+	cmd.Flags().BoolVar(&in.print, "print", false, "print the change of the file and make none")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return clientNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func installCommand(host *Host) *cobra.Command {
+	in := newInstaller(host)
+	cmd := &cobra.Command{
+		Use:   "install [flags] [CLIENT [DIR ...]]",
+		Short: "Add this server to an MCP client",
+		Long: "Adds this server to the configuration file of CLIENT: " + strings.Join(clientNames(), ", ") + ". " +
+			"Without CLIENT it lists the clients that it finds.\n\n" +
+			"The folders DIR are the workspace. Without any it is the folder that the client has open, if the client has that notion. With --project the first DIR is the project.\n\n" +
+			"Everything else in the file stays byte for byte. A backup is made beside it first. A file that cannot be parsed is not changed. " +
+			"Afterwards it starts the server as the client would, and lists its tools.\n\n" +
+			"Exit status: 0 if the client starts the server, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
+		Example: "  mcp-toolset install\n  mcp-toolset install cursor ~/src/app\n  mcp-toolset install vscode --project --print",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if in.project || in.print {
+					return usagef("name a client: mcp-toolset install CLIENT")
+				}
+				return in.list()
+			}
+			return in.install(cmd.Context(), args[0], args[1:])
+		},
+	}
+	in.flags(cmd)
+	return cmd
+}
+
+func uninstallCommand(host *Host) *cobra.Command {
+	in := newInstaller(host)
+	cmd := &cobra.Command{
+		Use:   "uninstall [flags] CLIENT [DIR]",
+		Short: "Remove this server from an MCP client",
+		Long: "Removes the server that install added to CLIENT. If nothing else has changed the file since then, it is as before, byte for byte. " +
+			"DIR is the project for --project.\n\n" +
+			"Exit status: 0 if the server is not in the file, 2 for a wrong command line or a file that cannot be changed.",
+		Example: "  mcp-toolset uninstall cursor",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("name a client: mcp-toolset uninstall CLIENT")
+			case len(args) > 2 || len(args) == 2 && !in.project:
+				return usagef("uninstall takes one client, and a folder with --project only; leave out %q", args[len(args)-1])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return in.uninstall(cmd.Context(), args[0], args[1:]) },
+	}
+	in.flags(cmd)
+	return cmd
+}
+
+func clientNames() (names []string) {
+	for _, c := range clients.List {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+var errNoHome = errors.New("the home folder is unknown; set HOME")
+
+var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// place returns the file that the command line selects.
+func (in *installer) place(client string, folders []string) (p clients.Place, err error) {
+	c := clients.Find(client)
+	switch {
+	case c == nil:
+		if near := nearest.Names(client, clientNames(), 1); len(near) == 1 {
+			return p, usagef("unknown client %q; did you mean %s?", client, near[0])
+		}
+		return p, usagef("unknown client %q; use one of %s", client, strings.Join(clientNames(), ", "))
+	case !serverName.MatchString(in.name):
+		return p, usagef("--name is %s; use letters, digits, - and _", plain.Quote(in.name))
+	case in.host.Home == "":
+		return p, errNoHome
+	case !in.project:
+		return in.system.User(c), nil
+	case len(c.Project) == 0:
+		return p, usagef("%s has no file for a project; leave out --project", c.Title)
+	}
+	dir := in.host.Dir
+	if len(folders) > 0 {
+		dir = folders[0]
+	}
+	if dir == "" || dir == in.host.Home || dir == filepath.Dir(dir) {
+		return p, usagef("%s is not a project; name one: mcp-toolset install %s --project DIR", plain.Line(dir), client)
+	}
+	return in.system.InProject(c, dir), nil
+}
+
+// folders returns the absolute paths of folders.
+func (in *installer) folders(args []string) (dirs []string, err error) {
+	for _, arg := range args {
+		dir := filepath.Clean(workspace.Expand(arg, in.host.Dir, in.host.Home))
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, usagef("there is no folder %s", plain.Line(dir))
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
+func (in *installer) install(ctx context.Context, client string, args []string) error {
+	folders, err := in.folders(args)
+	if err != nil {
+		return err
+	}
+	p, err := in.place(client, folders)
+	if err != nil {
+		return err
+	}
+	binary, err := in.binary()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	served := folders
+	if in.project && len(folders) == 1 {
+		served = nil // the client has it open: so the file also works for others who have the project
+	}
+	switch {
+	case len(served) > 0:
+	case p.Client.NeedsFolder:
+		return usagef("%s starts servers in no folder of yours; name one: mcp-toolset install %s DIR", p.Client.Title, client)
+	case p.Client.Workspace != "":
+		served = []string{p.Client.Workspace}
+	}
+	served = append([]string{"stdio"}, served...)
+	change, err := p.Install(ctx, in.name, binary, served, in.print)
+	if err != nil {
+		return in.refused(p, err, "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, binary, served)))
+	}
+	if in.print {
+		return in.printDiff(change)
+	}
+	if err := in.printInstalled(p, change, binary, served); err != nil {
+		return err
+	}
+	return in.try(ctx, p, served[1:], folders)
+}
+
+func (in *installer) uninstall(ctx context.Context, client string, args []string) error {
+	folders, err := in.folders(args)
+	if err != nil {
+		return err
+	}
+	p, err := in.place(client, folders)
+	if err != nil {
+		return err
+	}
+	change, err := p.Uninstall(ctx, in.name, in.print)
+	if err != nil {
+		return in.refused(p, err, fmt.Sprintf("correct that, or remove %s from %s by hand", in.name, p.Client.Table), "")
+	}
+	if in.print {
+		return in.printDiff(change)
+	}
+	return in.printUninstalled(p, change)
+}
+
+// refused prints the error of a file that was not changed, with the text to add to it.
+func (in *installer) refused(p clients.Place, err error, next, snippet string) error {
+	switch {
+	case errors.Is(err, clients.ErrOther):
+		return usagef("%s: %s is another server; choose another name with --name", plain.Line(p.Path), in.name)
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	complain(in.host.Err, fmt.Sprintf("%v\nthe file is unchanged; %s", err, next))
+	fmt.Fprint(in.host.Err, snippet)
+	return exitCode(exitUsage)
+}
+
+// try starts the entry as the client would: in the home folder if the entry names folders, otherwise
+// in the project. An empty folder takes its place if none is named.
+func (in *installer) try(ctx context.Context, p clients.Place, served, folders []string) error {
+	entry, ok, err := p.Entry(in.name)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: the entry is gone; another program has written the file", plain.Line(p.Path))
+	}
+	if err != nil {
+		return err
+	}
+	dir := in.host.Home
+	named := len(served) > 0 && served[0] != p.Client.Workspace
+	switch {
+	case named:
+	case len(folders) > 0:
+		dir = folders[0]
+	case in.project:
+		dir = in.host.Dir
+	default:
+		if dir, err = os.MkdirTemp("", "mcp-toolset-project"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	done := consoleOf(in.host, in.host.Out).progress("starting the server")
+	tools, err := entry.Try(ctx, p.Client, dir, dir, in.host.Getenv)
+	done()
+	if err != nil {
+		return fmt.Errorf("%s would not start the server: %w", p.Client.Title, err)
+	}
+	_, err = fmt.Fprintf(in.host.Out, "check     it starts and lists %d tools\n", tools)
+	return err
+}
+
+// stableBinary returns the absolute path of this program. It prefers the one on PATH, which may be
+// a link that stays when the program is updated.
+func stableBinary() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if found, err := exec.LookPath("mcp-toolset"); err == nil {
+		if found, err = filepath.Abs(found); err == nil && sameFile(found, exe) {
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// passing reports whether a program is in a folder whose files are removed after some time.
+func passing(binary string) bool {
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/private/tmp", "/private/var/folders"} {
+		if rel, err := filepath.Rel(dir, binary); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	slashed := filepath.ToSlash(binary)
+	return strings.Contains(slashed, "/go-build") || strings.Contains(slashed, "/_npx/")
+}

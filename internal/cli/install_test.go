@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/clients"
+)
+
+// installIn runs a command line with a home folder. HOME in args and outputs stands for it.
+func installIn(t *testing.T, home string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	h := host(t, map[string]string{})
+	h.Home, h.Dir = home, filepath.Join(home, "app")
+	for i, arg := range args {
+		args[i] = strings.ReplaceAll(arg, "HOME", home)
+	}
+	code = Main(args, h)
+	return code, clean(h.Out.(*bytes.Buffer).String(), home), clean(h.Err.(*bytes.Buffer).String(), home)
+}
+
+// clean replaces the home folder in a text. Separators become slashes on Windows.
+func clean(text, home string) string {
+	if filepath.Separator == '\\' {
+		text, home = strings.ReplaceAll(text, `\`, "/"), filepath.ToSlash(home)
+		text = strings.ReplaceAll(text, "//", "/")
+	}
+	return strings.ReplaceAll(text, home, "HOME")
+}
+
+// homeFolder returns a home folder with a project.
+func homeFolder(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "app"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// Every wrong command line of install and uninstall gets an error with the next step.
+func TestInstallUsage(t *testing.T) {
+	home := homeFolder(t)
+	all := strings.Join(clientNames(), ", ")
+	for _, tc := range []struct{ args, want string }{
+		{"install cursr", `unknown client "cursr"; did you mean cursor?`},
+		{"install emacs", `unknown client "emacs"; use one of ` + all},
+		{"install claude-desktop", `Claude Desktop starts servers in no folder of yours; name one: mcp-toolset install claude-desktop DIR`},
+		{"install windsurf --project app", `Windsurf has no file for a project; leave out --project`},
+		{"install cursor --project HOME", `HOME is not a project; name one: mcp-toolset install cursor --project DIR`},
+		{"install cursor --name a/b", `--name is a/b; use letters, digits, - and _`},
+		{"install cursor HOME/none", `there is no folder HOME/none`},
+		{"install --print", `name a client: mcp-toolset install CLIENT`},
+		{"uninstall", `name a client: mcp-toolset uninstall CLIENT`},
+		{"uninstall cursor app", `uninstall takes one client, and a folder with --project only; leave out "app"`},
+		{"uninstall emacs", `unknown client "emacs"; use one of ` + all},
+	} {
+		args := strings.Fields(tc.args)
+		for i, arg := range args {
+			if arg == "app" && args[0] == "install" {
+				args[i] = "HOME/app"
+			}
+		}
+		code, stdout, stderr := installIn(t, home, args...)
+		if want := "mcp-toolset: " + tc.want + "\n"; code != exitUsage || stderr != want || stdout != "" {
+			t.Errorf("%s: exit code %d, standard error %q, want %q; standard output %q", tc.args, code, stderr, want, stdout)
+		}
+	}
+}
+
+// A broken file is refused with the position and what to add by hand, and stays as it is.
+func TestInstallBroken(t *testing.T) {
+	home := homeFolder(t)
+	file := filepath.Join(home, ".codeium", "windsurf", "mcp_config.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const broken = "{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}\n"
+	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := stableBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := clients.Place{Client: clients.Find("windsurf"), Path: file}
+	want := "mcp-toolset: HOME/.codeium/windsurf/mcp_config.json: line 4, column 5: invalid character '\"' after object value (expecting ',' or '}')\n" +
+		"mcp-toolset: the file is unchanged; correct that, or add this by hand:\n\n" + clean(p.Snippet("toolset", binary, []string{"stdio", filepath.Join(home, "app")}), home)
+	for _, args := range []string{"install windsurf HOME/app", "install windsurf HOME/app --print"} {
+		code, stdout, stderr := installIn(t, home, strings.Fields(args)...)
+		if code != exitUsage || stderr != want || stdout != "" {
+			t.Errorf("%s: exit code %d, %q, want %q; %q", args, code, stderr, want, stdout)
+		}
+	}
+	code, _, stderr := installIn(t, home, "uninstall", "windsurf")
+	if code != exitUsage || !strings.HasSuffix(stderr, "mcp-toolset: the file is unchanged; correct that, or remove toolset from mcpServers by hand\n") {
+		t.Errorf("uninstall: exit code %d, %s", code, stderr)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != broken {
+		t.Errorf("the file became %q, %v", now, err)
+	}
+	_, stdout, _ := installIn(t, home, "install")
+	if !strings.Contains(stdout, "\nwindsurf        cannot be read: line 4, column 5: invalid character") {
+		t.Errorf("install lists:\n%s", stdout)
+	}
+}
+
+// --print shows the change and makes none.
+func TestInstallPrint(t *testing.T) {
+	home := homeFolder(t)
+	file := filepath.Join(home, ".codex", "config.toml")
+	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("\ufeffmodel = \"m\"\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := installIn(t, home, "install", "codex", "--print", "HOME/app")
+	if code != exitOK || stderr != "" || !strings.HasPrefix(stdout, "--- HOME/.codex/config.toml\n+++ HOME/.codex/config.toml\n@@ -1 +1,6 @@\n model = \"m\"\n+\n+[mcp_servers.toolset]\n+command = ") {
+		t.Errorf("exit code %d, %s\n%s", code, stderr, stdout)
+	}
+	code, stdout, _ = installIn(t, home, "uninstall", "codex", "--print")
+	if code != exitOK || stdout != "HOME/.codex/config.toml: no change\n" {
+		t.Errorf("uninstall: exit code %d\n%s", code, stdout)
+	}
+	code, stdout, _ = installIn(t, home, "install", "vscode", "--project", "--print")
+	if code != exitOK || !strings.HasPrefix(stdout, "--- /dev/null\n+++ HOME/app/.vscode/mcp.json\n") || !strings.Contains(stdout, "\"args\": [\"stdio\", \"${workspaceFolder}\"]") {
+		t.Errorf("a project: exit code %d\n%s", code, stdout)
+	}
+	if now, err := os.ReadDir(filepath.Join(home, "app")); err != nil || len(now) > 0 {
+		t.Errorf("the project has %v, %v", now, err)
+	}
+}
+
+// Folders that are emptied from time to time are known.
+func TestPassing(t *testing.T) {
+	for binary, want := range map[string]bool{
+		filepath.Join(os.TempDir(), "x", "mcp-toolset"): true, "/home/you/.cache/go-build/1f/mcp-toolset": true, "/home/you/.npm/_npx/ab/node_modules/x/mcp-toolset": true,
+		"/home/you/.local/bin/mcp-toolset": false, "/tmpfiles/mcp-toolset": false,
+	} {
+		if passing(binary) != want {
+			t.Errorf("%s: %v", binary, !want)
+		}
+	}
+}

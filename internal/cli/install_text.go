@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"mcp-toolset/clients"
+	"mcp-toolset/internal/text/plain"
+)
+
+// list prints the clients with the state of their files.
+func (in *installer) list() error {
+	if in.host.Home == "" {
+		return errNoHome
+	}
+	var b bytes.Buffer
+	t := table{cut: []int{2}}
+	t.row("CLIENT", "STATE", "FILE")
+	for i := range clients.List {
+		c := &clients.List[i]
+		p := in.system.User(c)
+		t.row(c.Name, in.state(p), plain.Text(p.Path))
+		if len(c.Project) == 0 || in.host.Dir == "" || in.host.Dir == in.host.Home {
+			continue
+		}
+		if p := in.system.InProject(c, in.host.Dir); in.system.Exists(p.Path) {
+			t.row(c.Name, in.state(p), plain.Text(p.Path))
+		}
+	}
+	t.write(&b, consoleOf(in.host, in.host.Out))
+	b.WriteString("\n`mcp-toolset install CLIENT DIR` adds this server with the workspace DIR.\n")
+	_, err := b.WriteTo(in.host.Out)
+	return err
+}
+
+// state describes a place in few words.
+func (in *installer) state(p clients.Place) string {
+	entry, ok, err := p.Entry(in.name)
+	switch {
+	case err != nil:
+		_, text, _ := strings.Cut(err.Error(), p.Path+": ")
+		return "cannot be read: " + plain.Line(text)
+	case ok && !entry.Ours():
+		return in.name + " is another server"
+	case ok && strings.ContainsAny(entry.Command[0], `/\`) && !in.system.Exists(entry.Command[0]):
+		return "set, but there is no " + plain.Line(entry.Command[0])
+	case ok:
+		return "set: " + plain.Line(strings.Join(entry.Command[1:], " "))
+	case p.Found:
+		return "found, not set"
+	}
+	return "not found"
+}
+
+// printDiff prints a change that is not made.
+func (in *installer) printDiff(c *clients.Change) error {
+	if !c.Changed() {
+		_, err := fmt.Fprintf(in.host.Out, "%s: no change\n", plain.Line(c.Path))
+		return err
+	}
+	before, after := plain.Line(c.Path), plain.Line(c.Path)
+	if c.Before == nil {
+		before = "/dev/null"
+	}
+	if c.After == nil {
+		after = "/dev/null"
+	}
+	// Line endings and the byte order mark are not shown.
+	shown := func(text []byte) string {
+		return plain.Lines(strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n"))
+	}
+	_, err := fmt.Fprint(in.host.Out, udiff.Unified(before, after, shown(c.Before), shown(c.After)))
+	return err
+}
+
+// printInstalled prints what was done, and what the user has to do.
+func (in *installer) printInstalled(p clients.Place, c *clients.Change, binary string, args []string) error {
+	var b bytes.Buffer
+	switch {
+	case !c.Changed():
+		fmt.Fprintf(&b, "%s is in %s already.\n", in.name, p.Client.Title)
+	case len(c.Was.Command) > 0:
+		fmt.Fprintf(&b, "Changed %s in %s.\n", in.name, p.Client.Title)
+	default:
+		fmt.Fprintf(&b, "Added %s to %s.\n", in.name, p.Client.Title)
+	}
+	fmt.Fprintf(&b, "file      %s\n", plain.Text(c.Path))
+	fmt.Fprintf(&b, "starts    %s\n", plain.Text(strings.Join(slices.Concat([]string{binary}, args), " ")))
+	if c.Backup != "" {
+		fmt.Fprintf(&b, "backup    %s\n", plain.Text(c.Backup))
+	}
+	if !p.Found {
+		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
+	}
+	if passing(binary) {
+		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
+	}
+	entry(&b, "next", 10, p.Client.Next, helpWidth)
+	if p.Client.BuiltIn != "" {
+		entry(&b, "built-in", 10, "switch its own tools off, or the model has two of each: "+p.Client.BuiltIn, helpWidth)
+	}
+	_, err := b.WriteTo(in.host.Out)
+	return err
+}
+
+func (in *installer) printUninstalled(p clients.Place, c *clients.Change) (err error) {
+	switch {
+	case !c.Changed():
+		_, err = fmt.Fprintf(in.host.Out, "%s is not in %s: %s\n", in.name, p.Client.Title, plain.Text(c.Path))
+	case c.After == nil:
+		_, err = fmt.Fprintf(in.host.Out, "Removed %s from %s, and the file, which had nothing else: %s\n", in.name, p.Client.Title, plain.Text(c.Path))
+	case c.Backup == "":
+		_, err = fmt.Fprintf(in.host.Out, "Removed %s from %s. The file is as before: %s\n", in.name, p.Client.Title, plain.Text(c.Path))
+	default:
+		_, err = fmt.Fprintf(in.host.Out, "Removed %s from %s: %s\nbackup    %s\n", in.name, p.Client.Title, plain.Text(c.Path), plain.Text(c.Backup))
+	}
+	return err
+}
