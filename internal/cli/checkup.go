@@ -18,7 +18,6 @@ import (
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/builtin"
-	"mcp-toolset/tools/websearch"
 	"mcp-toolset/upstream"
 )
 
@@ -43,6 +42,7 @@ type checkup struct {
 	audit      auditFlags // separate from that of common, whose log a plan opens
 	host       *Host
 	positional []string
+	detailed   bool // whether tools that are not offered are of interest
 	plan       *assembly.Plan
 	checks     []check
 }
@@ -64,11 +64,12 @@ func (k *checkup) failed() bool {
 	return slices.ContainsFunc(k.checks, func(c check) bool { return c.Status == checkFail })
 }
 
+// checkOrder lists the checks in the order of output: what users most often have to change, then
+// what the containment needs, then the rest. Checks are made in another order.
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "upstream", "web search", "language servers", "token", "audit"}
+
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
-//
-// A check whether clients have this server in their configuration belongs after that of the
-// upstream servers.
 func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	k.add(checkOK, "version", "", "mcp-toolset %s", about())
 	options, err := k.options(k.host, slog.New(slog.DiscardHandler))
@@ -81,30 +82,61 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	}
 	k.state()
 	k.settings()
-	d := &diagnosis{System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: k.sandbox}
-	if k.failed() {
-		k.add(checkWarn, "containment", "correct the above first", "not tried")
-	} else {
-		tried, err := k.examine(ctx, k.host, k.positional)
-		var usage usageError
-		switch {
-		case errors.As(err, &usage):
-			return nil, err
-		case err != nil:
-			k.fail("containment", err, "")
-		default:
-			d = tried
-			k.containment(d)
-		}
+	d, err := k.tried(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if k.plan.Settings != nil || !k.failed() {
 		k.upstreamServers()
 		k.webSearch()
 	}
+	d.Settings = k.settingsFiles()
 	k.token()
 	k.auditLog()
+	k.languageServers(d)
+	k.clients(d)
+	slices.SortStableFunc(k.checks, func(a, b check) int {
+		return slices.Index(checkOrder, a.Name) - slices.Index(checkOrder, b.Name)
+	})
 	d.Checks, d.OK = k.checks, !k.failed()
 	return d, nil
+}
+
+// tried tries the containment unless a check has failed. An error means a wrong command line.
+func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
+	d := &diagnosis{System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: k.sandbox}
+	if k.failed() {
+		k.add(checkWarn, "containment", "correct the above first", "not tried")
+		return d, nil
+	}
+	tried, err := k.examine(ctx, k.host, k.positional)
+	if _, usage := errors.AsType[usageError](err); usage {
+		return nil, err
+	}
+	if err != nil {
+		k.fail("containment", err, "")
+		return d, nil
+	}
+	k.containment(tried)
+	if k.detailed {
+		k.notOffered(tried)
+	}
+	return tried, nil
+}
+
+// notOffered finds the tools that a server with these flags would not offer.
+func (k *checkup) notOffered(d *diagnosis) {
+	_, a, err := k.assemble(k.host, k.positional, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		k.fail("tools", err, "")
+		return
+	}
+	for _, t := range a.Registry.Absent() {
+		d.NotOffered = append(d.NotOffered, absent{t.Name, plain.Text(t.Reason)})
+	}
+	if err := a.Close(); err != nil {
+		k.fail("tools", err, "")
+	}
 }
 
 // roots checks the workspace folders.
@@ -193,15 +225,19 @@ func (k *checkup) settings() {
 		k.fail("settings", errors.New(fact), "correct the file; mcp-toolset policy check lists all that is wrong")
 		return
 	}
-	var files []string
+	var names []string
+	path := ""
 	for _, l := range k.plan.Found.Layers {
 		if l.Settings != nil || l.Broken {
-			files = append(files, fmt.Sprintf("%s (%s)", l.Path, l.Name))
+			names, path = append(names, l.Name), l.Path
 		}
 	}
-	text := strings.Join(files, ", ")
-	if len(files) == 0 {
+	text := fmt.Sprintf("%d files: %s", len(names), strings.Join(names, ", "))
+	switch len(names) {
+	case 0:
 		text = "no file; the defaults hold"
+	case 1:
+		text = fmt.Sprintf("%s (%s)", path, names[0])
 	}
 	c := checker{out: io.Discard, tools: builtin.List(builtin.Options{}), home: k.host.Home, servers: k.plan.Settings.UpstreamPrefixes()}
 	if n := c.judge(k.plan.Settings, k.plan.CanonicalRoots(), k.plan.Found.Warnings, nil); n > 0 {
@@ -209,6 +245,17 @@ func (k *checkup) settings() {
 		return
 	}
 	k.add(checkOK, "settings", "", "%s", text)
+}
+
+// settingsFiles returns the places of settings, if they were found.
+func (k *checkup) settingsFiles() (list []settingsFile) {
+	if k.plan.Found == nil {
+		return nil
+	}
+	for _, l := range k.plan.Found.Layers {
+		list = append(list, settingsFile{l.Name, plain.Text(l.Path), l.Standing()})
+	}
+	return list
 }
 
 // containment summarizes the findings about the sandbox.
@@ -221,6 +268,8 @@ func (k *checkup) containment(d *diagnosis) {
 		k.add(checkFail, "containment", more, "%s", d.Problems[0])
 	case d.Sandbox == "off":
 		k.add(checkWarn, "containment", "leave out --sandbox off", "%s", verdict)
+	case !d.Tools[0].Contained && k.preset == "":
+		k.add(checkWarn, "containment", "commands ask first; --preset dev allows those of everyday work", "%s", verdict)
 	case verdict != inForce:
 		k.add(checkWarn, "containment", more, "%s", verdict)
 	default:
@@ -249,7 +298,7 @@ func (k *checkup) upstreamServers() {
 	case len(broken) > 0:
 		k.add(checkWarn, "upstream", "correct mcpServers in the settings", "%s", strings.Join(broken, "; "))
 	default:
-		k.add(checkOK, "upstream", "mcp-toolset upstream list --connect tries them", "%d configured: %s", len(names), strings.Join(names, ", "))
+		k.add(checkOK, "upstream", "", "%d configured: %s; mcp-toolset upstream list --connect tries them", len(names), strings.Join(names, ", "))
 	}
 }
 
@@ -259,7 +308,7 @@ func (k *checkup) webSearch() {
 	w := k.plan.Settings.WebSearch()
 	switch o := k.plan.WebSearch(nil, nil); {
 	case w == nil:
-		k.add(checkOK, name, "", "off: %s", websearch.Unconfigured)
+		k.add(checkOK, name, "", "off: webSearch in the settings names no search provider")
 	case o.Problem != "":
 		fact, next, _ := strings.Cut(o.Problem, "; the user can ")
 		k.add(checkWarn, name, next, "off: %s", fact)

@@ -7,7 +7,7 @@ import (
 )
 
 // checkColumn is the column at which the details of checks begin.
-const checkColumn = 22
+const checkColumn = 24
 
 // summary writes one line for each check, followed by its next step.
 func (d *diagnosis) summary(b *bytes.Buffer, c console) {
@@ -25,7 +25,34 @@ func (d *diagnosis) summary(b *bytes.Buffer, c console) {
 	case counts[checkWarn] > 0:
 		fmt.Fprintf(b, "\nnothing failed, %s\n", count(counts[checkWarn], "warning"))
 	default:
-		b.WriteString("\nall is well; mcp-toolset stdio DIR is the command to add to an MCP client\n")
+		b.WriteString("\nall is well\n")
+	}
+}
+
+// details writes the findings that the checks summarize, other than those about the sandbox.
+func (d *diagnosis) details(b *bytes.Buffer, c console) {
+	var list table
+	for _, f := range d.Clients {
+		list.row("  "+f.Name, f.State, f.File)
+	}
+	section(b, c, "Clients", list)
+	list = table{}
+	for _, f := range d.Settings {
+		list.row("  "+f.Layer, f.Path, f.Standing)
+	}
+	section(b, c, "Settings", list)
+	list = table{}
+	for _, t := range d.NotOffered {
+		list.row("  "+t.Tool, t.Reason)
+	}
+	section(b, c, "Tools not offered", list)
+}
+
+// section writes a table below a title, if it has rows.
+func section(b *bytes.Buffer, c console, title string, list table) {
+	if len(list.rows) > 0 {
+		fmt.Fprintf(b, "\n%s\n", title)
+		list.write(b, c)
 	}
 }
 

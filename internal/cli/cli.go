@@ -139,9 +139,11 @@ func newRoot(host *Host) *cobra.Command {
 	// exported method: 5 MB, and several milliseconds at each start.
 	root.Flags().BoolP("version", "v", false, "version for mcp-toolset")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
-		text := welcome
+		text := ""
 		if v, _ := cmd.Flags().GetBool("version"); v {
 			text = fmt.Sprintf("mcp-toolset %s\n", about())
+		} else {
+			text = welcomeText(host)
 		}
 		_, err := fmt.Fprint(host.Out, text)
 		return err
@@ -161,15 +163,6 @@ func newRoot(host *Host) *cobra.Command {
 	}
 	return root
 }
-
-// welcome is the output of the program without arguments.
-const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
-
-  mcp-toolset doctor                                       check this system
-  mcp-toolset call Read '{"file_path":"README.md"}'        try a tool
-  mcp-toolset install CLIENT DIR                           add it to an MCP client
-  mcp-toolset --help                                       all commands
-`
 
 // group makes cmd a command that only holds subcommands.
 func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {

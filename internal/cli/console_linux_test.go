@@ -55,6 +55,20 @@ func TestFitsTerminal(t *testing.T) {
 	}
 }
 
+// A user at a terminal gets the next step.
+func TestNextStep(t *testing.T) {
+	_, tty := terminal(t)
+	h := host(t, map[string]string{})
+	h.Home, h.In = t.TempDir(), tty
+	if err := os.Mkdir(filepath.Join(h.Home, ".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code := Main(nil, h)
+	if out := h.Out.(*bytes.Buffer).String(); code != exitOK || !strings.Contains(out, "\n  next     mcp-toolset install ") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 // Decisions have colours on a terminal unless the user has disabled them.
 func TestColours(t *testing.T) {
 	for _, tc := range []struct {

@@ -25,12 +25,12 @@ func doctorCommand(host *Host) *cobra.Command {
 		Short: "Check this system, the settings and the containment of commands",
 		Long: "doctor checks what a server with the same flags needs, with a line for each: ok, warn or fail, and what to do next.\n\n" +
 			"For the containment it tries what contained commands must not be able to do, in a process that is contained as they are. " +
-			"--verbose prints what was seen, what is not covered, and what commands may touch.\n\n" +
+			"--verbose also prints each file of a client and of settings, the tools that are not offered, and of the containment what was seen, what is not covered, and what commands may touch.\n\n" +
 			"Exit status: 0 if nothing fails, 1 if something does, 2 for a wrong command line.",
 		Example:           "  mcp-toolset doctor\n  mcp-toolset doctor --verbose --sandbox on ~/src/app",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			k.positional = args
+			k.positional, k.detailed = args, verbose || asJSON
 			d, err := k.run(cmd.Context())
 			if err != nil {
 				return err
@@ -54,16 +54,21 @@ func doctorCommand(host *Host) *cobra.Command {
 	k.audit.add(cmd)
 	own := flagSection{cmd, ""}
 	own.on(&asJSON, "json", "print one JSON object, for programs")
-	own.on(&verbose, "verbose", "also print what was tried of the containment, and what commands may touch")
+	own.on(&verbose, "verbose", "also print files, tools that are not offered, and what was tried of the containment")
 	return cmd
 }
 
 // diagnosis holds the findings of doctor. Its JSON is for programs; keys are only added.
 type diagnosis struct {
-	OK      bool    `json:"ok"` // whether no check failed
-	Checks  []check `json:"checks"`
-	System  string  `json:"system"` // as in linux/amd64
-	Sandbox string  `json:"sandbox"`
+	OK      bool     `json:"ok"` // whether no check failed
+	Checks  []check  `json:"checks"`
+	Clients []client `json:"clients"`
+	// Settings lists the files of settings, the most authoritative first.
+	Settings        []settingsFile `json:"settings"`
+	LanguageServers []string       `json:"languageServers"` // on PATH
+	NotOffered      []absent       `json:"notOffered"`      // tools; empty if a check failed
+	System          string         `json:"system"`          // as in linux/amd64
+	Sandbox         string         `json:"sandbox"`
 	// Holds reports whether what Sandbox requires is in force. Problems lists why not.
 	Holds       bool        `json:"holds"`
 	Problems    []string    `json:"problems,omitempty"`
@@ -82,6 +87,19 @@ type diagnosis struct {
 	Network     string      `json:"network"`
 	Temp        string      `json:"temp"`
 	Output      string      `json:"output"`
+}
+
+// settingsFile is a place of settings.
+type settingsFile struct {
+	Layer    string `json:"layer"`
+	Path     string `json:"path"`
+	Standing string `json:"standing"` // how much of it applies
+}
+
+// absent is a tool that is not offered.
+type absent struct {
+	Tool   string `json:"tool"`
+	Reason string `json:"reason"`
 }
 
 // contained holds the findings about the sandbox of one tool's commands.
@@ -173,7 +191,7 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 
 // noNulls replaces nil lists by empty ones, since programs do not expect null.
 func (d *diagnosis) noNulls() {
-	for _, list := range []*[]string{&d.NotCovered, &d.Roots, &d.Protected, &d.Hidden} {
+	for _, list := range []*[]string{&d.LanguageServers, &d.NotCovered, &d.Roots, &d.Protected, &d.Hidden} {
 		if *list == nil {
 			*list = []string{}
 		}
@@ -186,6 +204,15 @@ func (d *diagnosis) noNulls() {
 	}
 	if d.Checks == nil {
 		d.Checks = []check{}
+	}
+	if d.Clients == nil {
+		d.Clients = []client{}
+	}
+	if d.Settings == nil {
+		d.Settings = []settingsFile{}
+	}
+	if d.NotOffered == nil {
+		d.NotOffered = []absent{}
 	}
 }
 

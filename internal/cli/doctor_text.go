@@ -11,11 +11,14 @@ import (
 	"mcp-toolset/internal/exec/command"
 )
 
-// show prints the summary. If verbose is set and the sandbox was tried, it also prints the findings
-// about the sandbox.
+// show prints the summary. If verbose is set, it also prints the details, with those of the sandbox
+// if it was tried.
 func (d *diagnosis) show(c console, verbose bool) error {
 	var b bytes.Buffer
 	d.summary(&b, c)
+	if verbose {
+		d.details(&b, c)
+	}
 	if verbose && len(d.Tools) > 0 {
 		b.WriteByte('\n')
 		if err := d.print(&b, c); err != nil {

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"mcp-toolset/clients"
+	"mcp-toolset/internal/text/plain"
+)
+
+// The states of a client.
+const (
+	clientSet     = "set"
+	clientNotSet  = "not set"
+	clientBroken  = "broken"     // its entry names a program that does not exist
+	clientOther   = "other"      // its entry starts another program, or another copy of this one
+	clientUnclear = "unreadable" // its file cannot be read
+)
+
+// client is the finding about one file of an MCP client on this system. Its texts are safe to show.
+type client struct {
+	Name    string `json:"name"`
+	File    string `json:"file"`
+	Project bool   `json:"project,omitempty"` // whether the file is that of the first root
+	State   string `json:"state"`
+	Problem string `json:"problem,omitempty"`
+	next    string // the next step after Problem
+	found   *clients.Client
+}
+
+func (c client) label() string {
+	if c.Project {
+		return c.Name + " (project)"
+	}
+	return c.Name
+}
+
+// clientsOf returns the clients on this system, with the server that install adds if it is given no
+// name. project is a folder that may have files of clients, or "".
+func clientsOf(host *Host, project string) []client {
+	in := newInstaller(host)
+	in.name = "toolset"
+	return in.findClients(project)
+}
+
+// findClients is clientsOf for the name and the system of in.
+func (in *installer) findClients(project string) (list []client) {
+	if in.host.Home == "" {
+		return nil
+	}
+	self, _ := in.binary() // without it, no copy of the program counts as another one
+	for i := range clients.List {
+		c := &clients.List[i]
+		set := false
+		if len(c.Project) > 0 && project != "" && project != in.host.Home {
+			if found := in.finding(in.system.InProject(c, project), self); found.State != clientNotSet {
+				found.Project = true
+				list = append(list, found)
+				set = found.State == clientSet
+			}
+		}
+		p := in.system.User(c)
+		if found := in.finding(p, self); p.Found && !(set && found.State == clientNotSet) {
+			list = append(list, found)
+		}
+	}
+	return list
+}
+
+// finding describes a place. self is the absolute path of this program.
+func (in *installer) finding(p clients.Place, self string) client {
+	c := client{Name: p.Client.Name, File: plain.Text(p.Path), State: clientSet, found: p.Client}
+	again := "mcp-toolset install " + c.Name + " DIR"
+	entry, ok, err := p.Entry(in.name)
+	switch {
+	case err != nil:
+		c.State, c.Problem, c.next = clientUnclear, plain.Line(err.Error()), "correct the file"
+	case !ok:
+		c.State = clientNotSet
+	case len(entry.Command) == 0: // over HTTP
+	case !entry.Ours():
+		c.State, c.Problem = clientOther, fmt.Sprintf("%s in %s is another server", in.name, c.Name)
+		c.next = "mcp-toolset install " + c.Name + " --name NAME DIR"
+	case !strings.ContainsAny(entry.Command[0], `/\`):
+	case !in.system.Exists(entry.Command[0]):
+		c.State, c.Problem, c.next = clientBroken, fmt.Sprintf("%s starts %s, which does not exist", c.Name, plain.Line(entry.Command[0])), again
+	case self != "" && (clients.Entry{Command: entry.Command[:1]}).Ours() && !sameFile(entry.Command[0], self):
+		c.State, c.Problem = clientOther, fmt.Sprintf("%s starts another copy, %s", c.Name, plain.Line(entry.Command[0]))
+		c.next = "run doctor of that one, or " + again + " to start this one"
+	}
+	return c
+}
+
+// checkClients summarizes the findings about clients.
+func checkClients(list []client) check {
+	c := check{Name: "clients", Status: checkOK}
+	var set, not, problems []string
+	for _, f := range list {
+		switch {
+		case f.Problem != "":
+			problems = append(problems, f.Problem)
+			if c.Status != checkFail && f.State == clientBroken {
+				c.Status, c.Next = checkFail, f.next
+			} else if c.Status == checkOK {
+				c.Status, c.Next = checkWarn, f.next
+			}
+		case f.State == clientSet:
+			set = append(set, f.label())
+		default:
+			not = append(not, f.Name)
+		}
+	}
+	switch {
+	case len(problems) > 0:
+		c.Detail = strings.Join(problems, "; ")
+	case len(set) > 0 && len(not) > 0:
+		c.Detail = fmt.Sprintf("set in %s; not set in %s", strings.Join(set, ", "), strings.Join(not, ", "))
+	case len(set) > 0:
+		c.Detail = "set in " + strings.Join(set, ", ")
+	case len(not) > 0:
+		c.Status, c.Detail, c.Next = checkWarn, "found, not set: "+strings.Join(not, ", "), "mcp-toolset install "+not[0]+" DIR"
+	default:
+		c.Detail = "none found; mcp-toolset install CLIENT DIR adds this server to one"
+	}
+	return c
+}
+
+// languageServers lists well-known language servers, as their programs are named.
+var languageServers = []string{"clangd", "gopls", "pyright-langserver", "rust-analyzer", "typescript-language-server"}
+
+// languageServers lists those on PATH. Their absence is no fault.
+func (k *checkup) languageServers(d *diagnosis) {
+	const name = "language servers"
+	for _, program := range languageServers {
+		if _, err := exec.LookPath(program); err == nil {
+			d.LanguageServers = append(d.LanguageServers, program)
+		}
+	}
+	if len(d.LanguageServers) == 0 {
+		k.add(checkOK, name, "", "no well-known one, such as gopls, on PATH")
+		return
+	}
+	k.add(checkOK, name, "", "%s on PATH", strings.Join(d.LanguageServers, ", "))
+}
+
+// clients checks which clients start this program.
+func (k *checkup) clients(d *diagnosis) {
+	project := ""
+	if len(k.plan.Roots) > 0 {
+		project = k.plan.Roots[0]
+	}
+	d.Clients = clientsOf(k.host, project)
+	k.checks = append(k.checks, checkClients(d.Clients))
+}
+
+// steps returns what to do in each client in which the server is set, in few words.
+func steps(list []client) (out []string) {
+	for _, c := range list {
+		if text := c.found.Title + ": " + c.found.Next; c.State == clientSet && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
