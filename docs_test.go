@@ -238,14 +238,13 @@ func newPage(t *testing.T, bin string) *page {
 		t.Fatal(err)
 	}
 	p := &page{t: t, home: home, env: []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}}
-	cursor := filepath.Join(home, ".cursor")                                      // a client that has the server
-	for _, dir := range []string{p.dir(), filepath.Join(home, "notes"), cursor} { // notes is an additional directory
+	for _, dir := range []string{p.dir(), filepath.Join(home, "notes")} { // notes is an additional directory
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	entry := fmt.Sprintf(`{"mcpServers": {"toolset": {"command": %q, "args": ["stdio"]}}}`, filepath.Join(bin, "mcp-toolset"))
-	if err := os.WriteFile(filepath.Join(cursor, "mcp.json"), []byte(entry), 0o600); err != nil {
+	client := fmt.Sprintf(`{"mcpServers": {"toolset": {"command": %q, "args": ["stdio"]}}}`, filepath.Join(bin, "mcp-toolset"))
+	if err := os.WriteFile(filepath.Join(home, ".claude.json"), []byte(client), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return p
