@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,14 +56,13 @@ func (in *installer) findClients(project string) (list []client) {
 		c := &clients.List[i]
 		set := false
 		if len(c.Project) > 0 && project != "" && project != in.host.Home {
-			if found := in.finding(in.system.InProject(c, project), self); found.State != clientNotSet {
-				found.Project = true
+			if found := in.finding(in.system.InProject(c, project), self, true); found.State != clientNotSet {
 				list = append(list, found)
 				set = found.State == clientSet
 			}
 		}
 		p := in.system.User(c)
-		if found := in.finding(p, self); p.Found && !(set && found.State == clientNotSet) {
+		if found := in.finding(p, self, false); p.Found && !(set && found.State == clientNotSet) {
 			list = append(list, found)
 		}
 	}
@@ -70,9 +70,12 @@ func (in *installer) findClients(project string) (list []client) {
 }
 
 // finding describes a place. self is the absolute path of this program.
-func (in *installer) finding(p clients.Place, self string) client {
-	c := client{Name: p.Client.Name, File: plain.Text(p.Path), State: clientSet, found: p.Client}
-	again := "mcp-toolset install " + c.Name + " DIR"
+func (in *installer) finding(p clients.Place, self string, project bool) client {
+	c := client{Name: p.Client.Name, File: plain.Text(p.Path), Project: project, State: clientSet, found: p.Client}
+	install := "mcp-toolset install " + c.Name
+	if project {
+		install += " --project"
+	}
 	entry, ok, err := p.Entry(in.name)
 	switch {
 	case err != nil:
@@ -81,14 +84,14 @@ func (in *installer) finding(p clients.Place, self string) client {
 		c.State = clientNotSet
 	case len(entry.Command) == 0: // over HTTP
 	case !entry.Ours():
-		c.State, c.Problem = clientOther, fmt.Sprintf("%s in %s is another server", in.name, c.Name)
-		c.next = "mcp-toolset install " + c.Name + " --name NAME DIR"
-	case !strings.ContainsAny(entry.Command[0], `/\`):
+		c.State, c.Problem = clientOther, fmt.Sprintf("%s in %s is another server", in.name, c.label())
+		c.next = install + " --name NAME DIR"
+	case !filepath.IsAbs(entry.Command[0]): // the client looks for it in its own way
 	case !in.system.Exists(entry.Command[0]):
-		c.State, c.Problem, c.next = clientBroken, fmt.Sprintf("%s starts %s, which does not exist", c.Name, plain.Line(entry.Command[0])), again
+		c.State, c.Problem, c.next = clientBroken, fmt.Sprintf("%s starts %s, which does not exist", c.label(), plain.Line(entry.Command[0])), install+" DIR"
 	case self != "" && (clients.Entry{Command: entry.Command[:1]}).Ours() && !sameFile(entry.Command[0], self):
-		c.State, c.Problem = clientOther, fmt.Sprintf("%s starts another copy, %s", c.Name, plain.Line(entry.Command[0]))
-		c.next = "run doctor of that one, or " + again + " to start this one"
+		c.State, c.Problem = clientOther, fmt.Sprintf("%s starts another copy, %s", c.label(), plain.Line(entry.Command[0]))
+		c.next = "run doctor of that one, or " + install + " DIR to start this one"
 	}
 	return c
 }
@@ -101,7 +104,7 @@ func checkClients(list []client) check {
 		switch {
 		case f.Problem != "":
 			problems = append(problems, f.Problem)
-			if c.Status != checkFail && f.State == clientBroken {
+			if c.Status != checkFail && f.State == clientBroken && !f.Project { // no repository makes doctor fail
 				c.Status, c.Next = checkFail, f.next
 			} else if c.Status == checkOK {
 				c.Status, c.Next = checkWarn, f.next

@@ -47,6 +47,8 @@ func TestCheckClients(t *testing.T) {
 		{"over HTTP", map[string]string{cursor: `{"mcpServers": {"toolset": {"url": "http://127.0.0.1:8808/mcp"}}}`}, checkOK, "set in cursor", ""},
 		{"no program", map[string]string{cursor: starts(self), lms: starts(self + "-1/mcp-toolset")}, checkFail,
 			"lm-studio starts HOME/bin/mcp-toolset-1/mcp-toolset, which does not exist; next: mcp-toolset install lm-studio DIR", "\n  next     mcp-toolset install lm-studio DIR\n"},
+		{"no program in the project", map[string]string{"app/" + cursor: starts(filepath.Join(home, "gone", "mcp-toolset"))}, checkWarn,
+			"cursor (project) starts HOME/gone/mcp-toolset, which does not exist; next: mcp-toolset install cursor --project DIR", ""},
 		{"another copy", map[string]string{cursor: starts(copied)}, checkWarn,
 			"cursor starts another copy, HOME/old/mcp-toolset; next: run doctor of that one, or mcp-toolset install cursor DIR to start this one", ""},
 		{"another server", map[string]string{cursor: starts("/bin/other")}, checkWarn, "toolset in cursor is another server; next: mcp-toolset install cursor --name NAME DIR", ""},
