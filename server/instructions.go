@@ -62,6 +62,9 @@ func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Condi
 	if how.Searches() {
 		room -= minDeferred
 	}
+	if len(roots) == 0 {
+		text += "- none yet: the folders that are open in the client\n"
+	}
 	for i, root := range roots {
 		line := "- " + root + "\n"
 		if len(text)+len(line) > room {

@@ -53,7 +53,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	go c.pump(ctx)
 	defer context.AfterFunc(ctx, c.end)()
 
-	in, leave := waitable(in)
+	in, leave := whole(in)
 	defer leave()
 	read := make(chan error, 1)
 	go func() { read <- c.readAll(ctx, in) }()
@@ -73,6 +73,32 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		err = cause
 	}
 	return err
+}
+
+// Input is an input whose beginning has been read.
+type Input struct {
+	Begin []byte
+	Rest  io.Reader
+}
+
+// Read implements io.Reader.
+func (i *Input) Read(p []byte) (int, error) {
+	if len(i.Begin) == 0 {
+		return i.Rest.Read(p)
+	}
+	n := copy(p, i.Begin)
+	i.Begin = i.Begin[n:]
+	return n, nil
+}
+
+// whole returns an input that waits in the poller if possible. end ends a Read that waits.
+func whole(in io.Reader) (r io.Reader, end func()) {
+	begun, ok := in.(*Input)
+	if !ok {
+		return waitable(in)
+	}
+	rest, end := waitable(begun.Rest)
+	return &Input{begun.Begin, rest}, end
 }
 
 // stdioConn is the connection to one client.

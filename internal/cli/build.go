@@ -43,11 +43,20 @@ func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.C
 // build makes a server from the flags and the environment. Its only side effect is to open files,
 // and to empty that of --output if c.runs is true.
 func (c *common) build(host *Host, positional []string, drain time.Duration) (*app, error) {
+	roots, err := c.workspaceDirs(host, positional)
+	if err != nil {
+		return nil, err
+	}
+	return c.buildFor(host, roots, drain)
+}
+
+// buildFor is build for given roots.
+func (c *common) buildFor(host *Host, roots []string, drain time.Duration) (*app, error) {
 	log, logFile, err := c.logger(host)
 	if err != nil {
 		return nil, err
 	}
-	plan, a, err := c.assemble(host, positional, drain, log)
+	plan, a, err := c.assembleFor(host, roots, drain, log)
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
@@ -55,6 +64,15 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 }
 
 func (c *common) assemble(host *Host, positional []string, drain time.Duration, log *slog.Logger) (*assembly.Plan, *assembly.Assembly, error) {
+	roots, err := c.workspaceDirs(host, positional)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.assembleFor(host, roots, drain, log)
+}
+
+// assembleFor is assemble for given roots.
+func (c *common) assembleFor(host *Host, roots []string, drain time.Duration, log *slog.Logger) (*assembly.Plan, *assembly.Assembly, error) {
 	features, err := parseFeatures(c.features, tools.Features(builtin.List(builtin.Options{})))
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +81,7 @@ func (c *common) assemble(host *Host, positional []string, drain time.Duration, 
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := c.plan(host, positional, log)
+	plan, err := c.planOf(host, roots, log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -164,7 +164,7 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 		return nil, usagef("a workspace folder has an empty name")
 	}
 	if len(dirs) > 0 {
-		c.rootsFrom = "command line"
+		c.rootsFrom = fromCommandLine
 		return dirs, nil
 	}
 	from, implied := "CLAUDE_PROJECT_DIR", host.Getenv("CLAUDE_PROJECT_DIR")
@@ -180,6 +180,9 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	c.rootsFrom = strings.Replace(from, "CLAUDE", "environment, CLAUDE", 1)
 	return []string{implied}, nil
 }
+
+// fromCommandLine is the source of roots that the command line names.
+const fromCommandLine = "command line"
 
 // wideError reports that no folder is named and the implied one is too wide.
 type wideError struct{ from, what string }

@@ -32,24 +32,14 @@ func stdioCommand(host *Host) *cobra.Command {
 		Use:   "stdio [flags] [DIR ...]",
 		Short: "Serve one client on standard input and output",
 		Long: "Serves one client on standard input and output, which carry the protocol only; the log goes to standard error.\n" +
-			"DIR ... are the workspace roots; the first is the working directory of the session.",
+			"DIR ... are the workspace roots; the first is the working directory of the session. The folders that are open in the client replace them, if it names some (MCP roots), as far as they are within DIR ....",
 		Example:           "  mcp-toolset stdio ~/src/app\n  mcp-toolset stdio --mode plan --log-file ~/toolset.log ~/src/app ~/src/lib",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host.detach()
 			c.runs = true
-			a, err := c.build(host, args, drain)
-			if err != nil {
-				return err
-			}
-			defer a.close()
-			if f, ok := host.In.(*os.File); ok && isTerminal(f) {
-				a.log.Info("waiting for MCP messages on standard input; this command is meant to be started by an MCP client")
-			}
-			defer a.showOnSignal(host.Err)()
 			memory.Limit()
-			a.started(cmd.Context(), "stdio")
-			return a.Server.ServeStdio(cmd.Context(), host.In, host.Out)
+			return c.serveStdio(cmd.Context(), host, args, drain)
 		},
 	}
 	c.add(cmd, host)
