@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // list prints the clients with the state of their files.
 func (in *installer) list() error {
-	if in.host.Home == "" {
+	if !filepath.IsAbs(in.host.Home) {
 		return errNoHome
 	}
 	var b bytes.Buffer
