@@ -42,8 +42,12 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	err := r.Err
 	var at *fs.PathError
-	if errors.As(err, &at) && at.Path == r.Path { // it is named once
+	var kind *workspace.KindError
+	switch { // the path is named once
+	case errors.As(err, &at) && at.Path == r.Path:
 		err = fmt.Errorf("%s: %w", at.Op, at.Err)
+	case errors.As(err, &kind) && kind.Path == r.Path:
+		err = fmt.Errorf("it is a %s, not a regular file", kind.Kind)
 	}
 	return fmt.Sprintf("%s: %v", plain.Line(r.Path), err)
 }

@@ -69,8 +69,9 @@ func TestOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		if _, err := install(t, p, dry); err == nil {
-			t.Errorf("dry %v: a folder was accepted", dry)
+		want := map[bool]string{true: "it is not a regular file", false: "it is a directory, not a regular file"}[dry]
+		if _, err := install(t, p, dry); err == nil || err.Error() != p.Path+": "+want {
+			t.Errorf("a folder, dry %v: %v, want %s", dry, err, want)
 		}
 	}
 	if err := os.Remove(p.Path); err != nil {

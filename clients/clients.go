@@ -7,6 +7,7 @@
 package clients
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,8 +34,10 @@ type Client struct {
 	// NeedsFolder reports that the client starts servers in no particular folder, and knows no
 	// Workspace: the user has to name one.
 	NeedsFolder bool
-	BuiltIn     string // how to switch off the client's own tools for files and commands, or ""
-	Next        string // how the client notices the change
+	// BuiltIn holds sentences on how to switch off the client's own tools for files and commands. It
+	// is "" if the client has none.
+	BuiltIn string
+	Next    string // how the client notices the change
 }
 
 // shape is how a client writes a server.
@@ -113,9 +116,15 @@ func parseEntry(value any) (e Entry) {
 	return e
 }
 
-// Ours reports whether the entry starts this program, from whatever folder, or by a package
-// manager.
+// self is the path of the running program.
+var self, _ = os.Executable()
+
+// Ours reports whether the entry starts this program, from any folder or by a package manager. Under
+// another name, only the running program is recognized.
 func (e Entry) Ours() bool {
+	if len(e.Command) > 0 && e.Command[0] == self {
+		return true
+	}
 	return slices.ContainsFunc(e.Command[:min(len(e.Command), 3)], func(arg string) bool {
 		name := strings.TrimSuffix(strings.ToLower(arg[strings.LastIndexAny(arg, `/\`)+1:]), ".exe")
 		return name == "mcp-toolset" || strings.HasPrefix(name, "mcp-toolset@")
@@ -221,10 +230,8 @@ func (s System) expand(pattern string) (path string, only bool) {
 		dir = or(s.Getenv("APPDATA"), "AppData", "Roaming")
 	case "$LOCALAPPDATA":
 		dir = or(s.Getenv("LOCALAPPDATA"), "AppData", "Local")
-	case "$CLAUDE_CONFIG_DIR":
-		dir, only = s.Getenv("CLAUDE_CONFIG_DIR"), true
-	case "$CODEX_HOME":
-		dir, only = s.Getenv("CODEX_HOME"), true
+	case "$CLAUDE_CONFIG_DIR", "$CODEX_HOME":
+		dir, only = s.Getenv(first[1:]), true
 	}
 	if dir == "" {
 		return "", false

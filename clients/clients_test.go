@@ -222,7 +222,9 @@ func TestPaths(t *testing.T) {
 			"AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json"},
 		{"windows", "claude-desktop", nil, []string{"AppData/Local/Claude-Data/claude_1/x"}, "AppData/Local/Claude-Data/claude_1/claude_desktop_config.json"},
 		{"windows", "goose", nil, nil, "AppData/Roaming/Block/goose/config/config.yaml"},
-		{"darwin", "goose", map[string]string{"XDG_CONFIG_HOME": "/xdg"}, nil, ".config/goose/config.yaml"},
+		{"darwin", "goose", nil, nil, ".config/goose/config.yaml"},
+		{"darwin", "goose", map[string]string{"XDG_CONFIG_HOME": "/xdg"}, nil, "/xdg/goose/config.yaml"},
+		{"darwin", "zed", map[string]string{"XDG_CONFIG_HOME": "/xdg"}, nil, ".config/zed/settings.json"},
 		{"linux", "opencode", nil, nil, ".config/opencode/opencode.jsonc"},
 		{"linux", "opencode", nil, []string{".config/opencode/opencode.json"}, ".config/opencode/opencode.json"},
 		{"linux", "opencode", nil, []string{".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"}, ".config/opencode/opencode.jsonc"},
@@ -274,5 +276,8 @@ func TestOurs(t *testing.T) {
 		if got := (Entry{Command: strings.Fields(command)}).Ours(); got != want {
 			t.Errorf("%s: %v", command, got)
 		}
+	}
+	if exe, err := os.Executable(); err != nil || !(Entry{Command: []string{exe, "stdio"}}).Ours() {
+		t.Errorf("the running program %s, %v", exe, err)
 	}
 }

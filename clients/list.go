@@ -10,7 +10,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$CLAUDE_CONFIG_DIR/.claude.json", "~/.claude.json"}},
 		Project: []string{".mcp.json"},
 		Table:   "mcpServers", shape: typedShape,
-		BuiltIn: `in .claude/settings.json of the project, or of your home folder: {"permissions": {"deny": ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "NotebookEdit"]}}`,
+		BuiltIn: `To switch them off, put this into .claude/settings.json of the project, or of your home folder: {"permissions": {"deny": ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "NotebookEdit"]}}`,
 		Next:    "start Claude Code again; /mcp shows the server",
 	},
 	{
@@ -35,7 +35,7 @@ var List = []Client{
 			"windows": {"$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
 		},
 		Table: "mcpServers", shape: timedShape, NeedsFolder: true,
-		BuiltIn: "Cline cannot switch its own tools off; leave their automatic approval off, and write in its rules which to prefer",
+		BuiltIn: "They cannot be switched off: do not approve them automatically, and write in the rules of Cline which to prefer",
 		Next:    "Cline reads the file at once; its MCP Servers panel shows the server",
 	},
 	{
@@ -43,7 +43,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$CODEX_HOME/config.toml", "~/.codex/config.toml"}},
 		Project: []string{".codex/config.toml"},
 		Format:  edit.TOML, Table: "mcp_servers", shape: codexShape,
-		BuiltIn: "in config.toml, under [features]: shell_tool = false; its apply_patch stays",
+		BuiltIn: "To switch them off, except apply_patch, put this into config.toml under [features]: shell_tool = false",
 		Next:    "start Codex again; `codex mcp list` shows the server. A project's file holds in trusted projects only",
 	},
 	{
@@ -51,7 +51,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"~/.cursor/mcp.json"}},
 		Project: []string{".cursor/mcp.json"},
 		Table:   "mcpServers", Workspace: "${workspaceFolder}",
-		BuiltIn: "Cursor Settings, Chat, custom modes: make a mode without its tools for files and the terminal",
+		BuiltIn: "To switch them off, make a custom mode without tools for files and the terminal: Cursor Settings, Chat",
 		Next:    "switch the server on in Cursor Settings, MCP",
 	},
 	{
@@ -59,14 +59,14 @@ var List = []Client{
 		Files:   map[string][]string{"": {"~/.gemini/settings.json"}},
 		Project: []string{".gemini/settings.json"},
 		Table:   "mcpServers",
-		BuiltIn: `in settings.json: {"tools": {"exclude": ["read_file", "read_many_files", "write_file", "replace", "run_shell_command", "list_directory", "glob", "grep_search"]}}`,
+		BuiltIn: `To switch them off, put this into settings.json: {"tools": {"exclude": ["read_file", "read_many_files", "write_file", "replace", "run_shell_command", "list_directory", "glob", "grep_search"]}}`,
 		Next:    "start Gemini CLI again; /mcp shows the server. It starts servers in trusted folders only",
 	},
 	{
 		Name: "goose", Title: "Goose", Programs: []string{"goose"},
-		Files:  map[string][]string{"": {"$XDG_CONFIG_HOME/goose/config.yaml"}, "darwin": {"~/.config/goose/config.yaml"}, "windows": {"$APPDATA/Block/goose/config/config.yaml"}},
+		Files:  map[string][]string{"": {"$XDG_CONFIG_HOME/goose/config.yaml"}, "windows": {"$APPDATA/Block/goose/config/config.yaml"}},
 		Format: edit.YAML, Table: "extensions", shape: gooseShape,
-		BuiltIn: "switch the extension developer off: goose configure, Toggle Extensions",
+		BuiltIn: "To switch them off, run `goose configure`, Toggle Extensions, and clear developer",
 		Next:    "start a new session",
 	},
 	{
@@ -80,7 +80,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$XDG_CONFIG_HOME/opencode/opencode.jsonc", "$XDG_CONFIG_HOME/opencode/opencode.json"}},
 		Project: []string{"opencode.jsonc", "opencode.json"},
 		Table:   "mcp", shape: opencodeShape,
-		BuiltIn: `in the same file: {"permission": {"read": "deny", "edit": "deny", "bash": "deny", "grep": "deny", "glob": "deny", "list": "deny"}}`,
+		BuiltIn: `To switch them off, put this into the same file: {"permission": {"read": "deny", "edit": "deny", "bash": "deny", "grep": "deny", "glob": "deny", "list": "deny"}}`,
 		Next:    "start opencode again; `opencode mcp list` shows the server",
 	},
 	{
@@ -92,14 +92,14 @@ var List = []Client{
 		},
 		Project: []string{".vscode/mcp.json"},
 		Table:   "servers", shape: typedShape, Workspace: "${workspaceFolder}",
-		BuiltIn: "in the tools picker of the chat, clear the built-in tools for files, search and the terminal",
+		BuiltIn: "To switch them off, open the tools picker of the chat and clear the built-in tools for files, search and the terminal",
 		Next:    "start the server: MCP: List Servers in the command palette",
 	},
 	{
 		Name: "windsurf", Title: "Windsurf", Programs: []string{"windsurf"},
 		Files: map[string][]string{"": {"~/.codeium/windsurf/mcp_config.json"}},
 		Table: "mcpServers", NeedsFolder: true,
-		BuiltIn: "Windsurf cannot switch its own tools off; write in its rules which to prefer",
+		BuiltIn: "They cannot be switched off: write in the rules of Windsurf which to prefer",
 		Next:    "refresh the servers in Windsurf Settings, Cascade",
 	},
 	{
@@ -111,7 +111,7 @@ var List = []Client{
 		},
 		Project: []string{".zed/settings.json"},
 		Table:   "context_servers",
-		BuiltIn: "in the profile menu of the agent panel, make a profile without the built-in tools",
+		BuiltIn: "To switch them off, open the profile menu of the agent panel and make a profile without the built-in tools",
 		Next:    "Zed reads the file at once; the agent's settings show the server",
 	},
 }

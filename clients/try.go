@@ -77,8 +77,12 @@ func (e Entry) Try(ctx context.Context, c *Client, dir, workspace string, getenv
 	in.Close()
 	timer := time.AfterFunc(endTimeout, cancel)
 	defer timer.Stop()
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("it did not answer within %v", tryTimeout)
+	case ctx.Err() != nil:
+		err = ctx.Err()
 	}
 	if end := cmd.Wait(); err != nil && end != nil && said.Len() > 0 {
 		err = fmt.Errorf("%w; %v: %s", err, end, plain.Lines(strings.TrimSpace(said.String())))

@@ -2,8 +2,12 @@ package clients
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +27,12 @@ func fake(how string) {
 	if how == "dies" {
 		fmt.Fprintln(os.Stderr, "no folder \x1b[31mgiven")
 		os.Exit(2)
+	}
+	if addr, ok := strings.CutPrefix(how, "waits "); ok {
+		if _, err := net.Dial("tcp", addr); err != nil {
+			os.Exit(5)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	}
 	if how == "talks" {
 		fmt.Println("Hello!")
@@ -87,5 +97,27 @@ func TestTry(t *testing.T) {
 	}
 	if _, err := (Entry{}).Try(t.Context(), Find("cursor"), "/", "/", os.Getenv); err == nil || err.Error() != "the entry names no program" {
 		t.Errorf("an entry without a program: %v", err)
+	}
+}
+
+// A server that is cancelled before it answers is not one that is too slow.
+func TestTryCancelled(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer started.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		_, _ = started.Accept()
+	}()
+	e := Entry{Command: []string{exe}, Env: map[string]string{"FAKE_SERVER": "waits " + started.Addr().String()}}
+	if _, err := e.Try(ctx, Find("cursor"), t.TempDir(), "", os.Getenv); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }

@@ -108,7 +108,7 @@ func (f Format) Set(src []byte, path []string, value any) ([]byte, error) {
 		return nil, errOther
 	}
 	got, ok := at(after, path)
-	if !ok || !same(got, value) || !sameExcept(before, after, path) {
+	if !ok || !Same(got, value) || !sameExcept(before, after, path) {
 		return nil, errOther
 	}
 	return append(src[:len(src)-len(body):len(src)-len(body)], out...), nil
@@ -211,15 +211,12 @@ func without(tree map[string]any, path []string) map[string]any {
 	return out
 }
 
-// same reports whether a decoded value is equal to one of ours.
-func same(got, want any) bool {
+// Same reports whether a value of Get is equal to a value for Set.
+func Same(got, want any) bool {
 	a, err1 := plain(got)
 	b, err2 := plain(want)
 	return err1 == nil && err2 == nil && reflect.DeepEqual(a, b)
 }
-
-// Same reports whether a value of Get is equal to a value for Set.
-func Same(got, want any) bool { return same(got, want) }
 
 // plain returns a value as encoding/json decodes it, with numbers as json.Number.
 func plain(value any) (out any, err error) {

@@ -163,11 +163,7 @@ func (yamlSyntax) addLast(src []byte, block, nl string) []byte {
 func (s yamlSyntax) block(key string, value any, indent, nl string) string {
 	obj, ok := value.(Object)
 	if !ok {
-		text := scalar(value)
-		if word, ok := value.(string); ok && plainWord.MatchString(word) {
-			text = word
-		}
-		return indent + bare(key) + ": " + text + nl
+		return indent + bare(key) + ": " + scalar(value) + nl
 	}
 	var b strings.Builder
 	b.WriteString(indent + bare(key) + ":" + nl)
@@ -176,10 +172,6 @@ func (s yamlSyntax) block(key string, value any, indent, nl string) string {
 	}
 	return b.String()
 }
-
-// plainWord matches strings that YAML needs no quotes for. It leaves out those that are no strings,
-// such as true, no and null.
-var plainWord = regexp.MustCompile(`^(stdio|toolset)$`)
 
 func (s yamlSyntax) remove(src []byte, path []string) ([]byte, error) {
 	root, err := s.root(src)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,7 +108,7 @@ func clientNames() (names []string) {
 	return names
 }
 
-var errNoHome = errors.New("the home folder is unknown; set HOME")
+var errNoHome = errors.New("the home folder is unknown; set HOME to an absolute path")
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
@@ -116,13 +117,18 @@ func (in *installer) place(client string, folders []string) (p clients.Place, er
 	c := clients.Find(client)
 	switch {
 	case c == nil:
+		for _, other := range clients.List {
+			if slices.Contains(other.Programs, client) {
+				return p, usagef("unknown client %q; did you mean %s?", client, other.Name)
+			}
+		}
 		if near := nearest.Names(client, clientNames(), 1); len(near) == 1 {
 			return p, usagef("unknown client %q; did you mean %s?", client, near[0])
 		}
 		return p, usagef("unknown client %q; use one of %s", client, strings.Join(clientNames(), ", "))
 	case !serverName.MatchString(in.name):
 		return p, usagef("--name is %s; use letters, digits, - and _", plain.Quote(in.name))
-	case in.host.Home == "":
+	case !filepath.IsAbs(in.host.Home):
 		return p, errNoHome
 	case !in.project:
 		return in.system.User(c), nil
@@ -248,7 +254,10 @@ func (in *installer) try(ctx context.Context, p clients.Place, served, folders [
 	done := consoleOf(in.host, in.host.Out).progress("starting the server")
 	tools, err := entry.Try(ctx, p.Client, dir, dir, in.host.Getenv)
 	done()
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
 		return fmt.Errorf("%s would not start the server: %w", p.Client.Title, err)
 	}
 	_, err = fmt.Fprintf(in.host.Out, "check     it starts and lists %d tools\n", tools)

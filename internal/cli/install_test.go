@@ -47,6 +47,7 @@ func TestInstallUsage(t *testing.T) {
 	all := strings.Join(clientNames(), ", ")
 	for _, tc := range []struct{ args, want string }{
 		{"install cursr", `unknown client "cursr"; did you mean cursor?`},
+		{"install code", `unknown client "code"; did you mean vscode?`},
 		{"install emacs", `unknown client "emacs"; use one of ` + all},
 		{"install claude-desktop", `Claude Desktop starts servers in no folder of yours; name one: mcp-toolset install claude-desktop DIR`},
 		{"install windsurf --project app", `Windsurf has no file for a project; leave out --project`},
@@ -67,6 +68,20 @@ func TestInstallUsage(t *testing.T) {
 		code, stdout, stderr := installIn(t, home, args...)
 		if want := "mcp-toolset: " + tc.want + "\n"; code != exitUsage || stderr != want || stdout != "" {
 			t.Errorf("%s: exit code %d, standard error %q, want %q; standard output %q", tc.args, code, stderr, want, stdout)
+		}
+	}
+}
+
+// A home folder that is not absolute is refused, as each program would look for it elsewhere.
+func TestInstallHome(t *testing.T) {
+	for _, home := range []string{"", "relative"} {
+		for _, args := range []string{"install", "install cursor", "uninstall cursor"} {
+			h := host(t, map[string]string{})
+			h.Home, h.Dir = home, t.TempDir()
+			code := Main(strings.Fields(args), h)
+			if got := h.Err.(*bytes.Buffer).String(); code != exitError || got != "mcp-toolset: "+errNoHome.Error()+"\n" {
+				t.Errorf("%s in %q: exit code %d, %s", args, home, code, got)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // list prints the clients with the state of their files.
 func (in *installer) list() error {
-	if in.host.Home == "" {
+	if !filepath.IsAbs(in.host.Home) {
 		return errNoHome
 	}
 	var b bytes.Buffer
@@ -101,7 +102,7 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, binary s
 	}
 	entry(&b, "next", 10, p.Client.Next, helpWidth)
 	if p.Client.BuiltIn != "" {
-		entry(&b, "built-in", 10, "switch its own tools off, or the model has two of each: "+p.Client.BuiltIn, helpWidth)
+		entry(&b, "built-in", 10, p.Client.Title+" has tools of its own for files and commands, and the model sees both. "+p.Client.BuiltIn, helpWidth)
 	}
 	_, err := b.WriteTo(in.host.Out)
 	return err

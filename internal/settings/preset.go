@@ -15,18 +15,19 @@ const Preset = "preset"
 // presets holds, by name, the commands that a preset allows.
 var presets = map[string][]string{
 	// The commands of a development day that run the project's own code, format it, or stage
-	// and commit it. None fetches a program by its name, publishes, or deletes. Each runs what
-	// the project defines, so the preset is for projects that the user trusts.
+	// and commit it. None names a program to fetch, publishes, or deletes. A tool that takes
+	// several targets is allowed with one, so that no other follows: make test install. Each runs
+	// what the project defines, so the preset is for projects that the user trusts.
 	"dev": {
 		"git add *", "git commit *",
-		"make", "make all", "make build", "make check", "make fmt", "make lint", "make test", "make test *", "cmake --build *", "ctest *",
+		"make", "make all", "make build", "make check", "make fmt", "make lint", "make test", "cmake --build .", "cmake --build build", "ctest *",
 		"go build *", "go fmt *", "go mod tidy", "go test *", "go vet *", "gofmt *",
 		"npm test *", "npm run build *", "npm run check *", "npm run format *", "npm run lint *", "npm run test *", "npm run typecheck *",
 		"pnpm test *", "pnpm run build *", "pnpm run format *", "pnpm run lint *", "pnpm run test *", "yarn build *", "yarn format *", "yarn lint *", "yarn test *", "node --test *",
-		"pytest *", "python -m pytest *", "python3 -m pytest *", "uv run pytest *", "tox *", "mypy *", "ruff check *", "ruff format *", "black *",
+		"pytest *", "python -m pytest *", "python3 -m pytest *", "uv run pytest *", "tox", "mypy *", "ruff check *", "ruff format *", "black *",
 		"cargo build *", "cargo check *", "cargo clippy *", "cargo fmt *", "cargo test *",
-		"mvn compile *", "mvn package *", "mvn test *", "mvn verify *", "gradle build *", "gradle check *", "gradle test *", "./gradlew build *", "./gradlew check *", "./gradlew test *",
-		"dotnet build *", "dotnet format *", "dotnet test *", "bundle exec rspec *", "bundle exec rubocop *", "rake test *", "swift build *", "swift test *",
+		"mvn compile", "mvn package", "mvn test", "mvn verify", "gradle build", "gradle check", "gradle test", "./gradlew build", "./gradlew check", "./gradlew test",
+		"dotnet build *", "dotnet format *", "dotnet test *", "bundle exec rspec *", "bundle exec rubocop *", "rake test", "swift build *", "swift test *",
 	},
 }
 

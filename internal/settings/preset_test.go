@@ -31,6 +31,8 @@ func TestPreset(t *testing.T) {
 		p := policy.New(policy.Config{Rules: rules, Roots: []string{"/ws"}})
 		for command, want := range map[string]policy.Behavior{
 			"go build ./...": policy.Allow, "go test ./...": policy.Deny, "git commit -m x": policy.Ask, "make": policy.Allow, "make install": policy.Ask, "npx tsc": policy.Ask,
+			"make test": policy.Allow, "make test install": policy.Ask, "cmake --build . --target install": policy.Ask, "tox -e publish": policy.Ask,
+			"mvn test": policy.Allow, "mvn test deploy": policy.Ask, "./gradlew build publish": policy.Ask, "gradle check publish": policy.Ask, "rake test db:drop": policy.Ask,
 		} {
 			d := p.Decide(policy.Request{Tool: "Bash", Dir: "/ws", Parts: &policy.Parts{List: []policy.Part{{Text: command, Name: command, Allowable: true, Risk: "it is unknown"}}}})
 			if d.Behavior != want {
