@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// client is the client's side of a relay whose servers answer each message with their roots.
-type client struct {
+// rootsClient is the client's side of a relay whose servers answer each message with their roots.
+type rootsClient struct {
 	t      *testing.T
 	in     io.WriteCloser
 	lines  chan string
@@ -29,8 +29,8 @@ type client struct {
 const noFolder = "there is no folder"
 
 // newClient starts a relay whose server has roots at first. "none" is no usable folder.
-func newClient(t *testing.T, roots []string, limit time.Duration) *client {
-	c := &client{t: t, lines: make(chan string, 100), ended: make(chan error, 1), starts: make(chan []string, 10)}
+func newClient(t *testing.T, roots []string, limit time.Duration) *rootsClient {
+	c := &rootsClient{t: t, lines: make(chan string, 100), ended: make(chan error, 1), starts: make(chan []string, 10)}
 	inRead, in := io.Pipe()
 	outRead, out := io.Pipe()
 	c.in = in
@@ -70,7 +70,7 @@ func newClient(t *testing.T, roots []string, limit time.Duration) *client {
 	return c
 }
 
-func (c *client) send(lines ...string) {
+func (c *rootsClient) send(lines ...string) {
 	c.t.Helper()
 	for _, line := range lines {
 		if _, err := io.WriteString(c.in, line+"\n"); err != nil {
@@ -80,7 +80,7 @@ func (c *client) send(lines ...string) {
 }
 
 // wants checks the next messages.
-func (c *client) wants(want ...string) {
+func (c *rootsClient) wants(want ...string) {
 	c.t.Helper()
 	for _, w := range want {
 		select {
@@ -95,7 +95,7 @@ func (c *client) wants(want ...string) {
 }
 
 // started checks the roots of the servers that were started.
-func (c *client) started(want ...string) {
+func (c *rootsClient) started(want ...string) {
 	c.t.Helper()
 	for _, w := range want {
 		if got := fmt.Sprint(<-c.starts); got != w {
@@ -108,7 +108,7 @@ func (c *client) started(want ...string) {
 }
 
 // end closes the input and checks the error of the relay.
-func (c *client) end(want string) {
+func (c *rootsClient) end(want string) {
 	c.t.Helper()
 	c.in.Close()
 	if err := <-c.ended; (err == nil) != (want == "") || err != nil && err.Error() != want {
