@@ -109,7 +109,7 @@ func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
 		k.add(checkWarn, "containment", "correct the above first", "not tried")
 		return d, nil
 	}
-	tried, err := k.examine(ctx, k.host, k.positional)
+	tried, err := k.examine(ctx, k.host, slices.Clone(k.plan.Roots))
 	if _, usage := errors.AsType[usageError](err); usage {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
 
 // notOffered finds the tools that a server with these flags would not offer.
 func (k *checkup) notOffered(d *diagnosis) {
-	_, a, err := k.assemble(k.host, k.positional, 0, slog.New(slog.DiscardHandler))
+	_, a, err := k.assembleFor(k.host, slices.Clone(k.plan.Roots), 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		k.fail("tools", err, "")
 		return
@@ -143,9 +143,14 @@ func (k *checkup) notOffered(d *diagnosis) {
 func (k *checkup) roots() error {
 	dirs, err := k.workspaceDirs(k.host, k.positional)
 	var usage usageError
+	var implied *wideError
 	switch {
 	case errors.As(err, &usage):
 		return err
+	case errors.As(err, &implied):
+		k.add(checkWarn, "roots", "name the folder of a project, as in mcp-toolset doctor DIR",
+			"none: %s is %s; mcp-toolset stdio serves the folders that are open in the client", implied.from, implied.what)
+		return nil
 	case err != nil:
 		k.fail("roots", err, "")
 		return nil

@@ -131,8 +131,8 @@ type cacheDir struct {
 	Without []string `json:"without,omitempty"` // names in it that commands cannot write
 }
 
-// examine tries the sandbox that a server with these flags would use.
-func (c *common) examine(ctx context.Context, host *Host, positional []string) (d *diagnosis, err error) {
+// examine tries the sandbox that a server for roots with these flags would use.
+func (c *common) examine(ctx context.Context, host *Host, dirs []string) (d *diagnosis, err error) {
 	log, logFile, err := c.logger(host)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (c *common) examine(ctx context.Context, host *Host, positional []string) (
 	if err != nil {
 		return nil, err
 	}
-	plan, err := c.plan(host, positional, log)
+	plan, err := c.planOf(host, dirs, log)
 	if err != nil {
 		return nil, err
 	}
