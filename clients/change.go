@@ -147,9 +147,6 @@ func (p Place) original(src []byte, name string, value any) (backup string, made
 		return "", false
 	}
 	entry := p.Client.entry(name, was.Command[0], was.Command[1:])
-	if !edit.Same(value, entry) {
-		return "", false
-	}
 	path := []string{p.Client.Table, name}
 	matches := func(old []byte) bool {
 		if _, ok, err := p.Client.Format.Get(old, path...); ok || err != nil {
