@@ -20,7 +20,7 @@ import (
 // maxFile is the limit of a file in bytes. Files of clients that hold their history have megabytes.
 const maxFile = 64 << 20
 
-// Change is what an install or uninstall does to a file.
+// Change describes what Install or Uninstall did to a file.
 type Change struct {
 	Path          string
 	Before, After []byte // contents; nil if there is no file
@@ -33,7 +33,7 @@ func (c *Change) Changed() bool {
 	return !bytes.Equal(c.Before, c.After) || (c.Before == nil) != (c.After == nil)
 }
 
-// Refusal is a reason why a file was not changed.
+// Refusal is the error for a file that was not changed.
 type Refusal struct {
 	Path string
 	Err  error
@@ -147,9 +147,6 @@ func (p Place) original(src []byte, name string, value any) (backup string, made
 		return "", false
 	}
 	entry := p.Client.entry(name, was.Command[0], was.Command[1:])
-	if !edit.Same(value, entry) {
-		return "", false
-	}
 	path := []string{p.Client.Table, name}
 	matches := func(old []byte) bool {
 		if _, ok, err := p.Client.Format.Get(old, path...); ok || err != nil {
@@ -166,7 +163,7 @@ func (p Place) original(src []byte, name string, value any) (backup string, made
 	return "", matches(nil)
 }
 
-// suffix is the name of a backup after the name of its file, before the time.
+// suffix stands in the name of a backup between the name of its file and the time.
 const suffix = ".bak-mcp-toolset-"
 
 // backups returns the backups of a file, the newest last.

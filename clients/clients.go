@@ -1,5 +1,5 @@
-// Package clients knows the configuration files of MCP clients: where they are, and how a server is
-// written in them. It adds this server to them, removes it, and starts it as the client would.
+// Package clients describes the configuration files of MCP clients: where they are, and how a server
+// is written in them. It adds this server to them, removes it, and starts it as the client would.
 //
 // A file is changed by package edit, so that everything else in it stays byte for byte, and replaced
 // by workspace.Files, so that it is the whole old or the whole new file at any moment. Before a
@@ -40,7 +40,7 @@ type Client struct {
 	Next    string // how the client notices the change
 }
 
-// shape is how a client writes a server.
+// shape names the keys with which a client writes a server.
 type shape int
 
 const (
@@ -82,7 +82,7 @@ func (c *Client) entry(name, command string, args []string) edit.Object {
 // entry exists.
 var starts = []string{"type", "command", "cmd", "args"}
 
-// Entry is a server as a client's file has it.
+// Entry describes a server in a client's file.
 type Entry struct {
 	Command []string          // the program and its arguments; empty for one reached over HTTP
 	Env     map[string]string // what the client adds to the environment
@@ -141,7 +141,7 @@ func Find(name string) *Client {
 	return nil
 }
 
-// System is what a client's files depend on.
+// System describes the operating system and the user. Both decide where the files of clients are.
 type System struct {
 	OS     string // as runtime.GOOS
 	Home   string // absolute
@@ -151,7 +151,7 @@ type System struct {
 	Glob   func(pattern string) []string
 }
 
-// Place is a file of a client's servers.
+// Place names the file with a client's servers.
 type Place struct {
 	Client *Client
 	Path   string // absolute

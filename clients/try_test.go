@@ -56,7 +56,7 @@ func fake(how string) {
 		case m.Method == "tools/list":
 			dir, _ := os.Getwd()
 			tool := "{}"
-			if os.Args[len(os.Args)-1] != dir || os.Getenv("SECRET_OF_TEST") != "" {
+			if os.Args[len(os.Args)-1] != dir || os.Getenv("SECRET_OF_TEST") != "" || os.Getenv("PATH") == "" {
 				tool = "{},{}" // it was started in another way
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID, tool)

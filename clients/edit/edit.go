@@ -34,7 +34,7 @@ type Member struct {
 	Value any
 }
 
-// Error is a reason not to change a file, with its position. Lines and columns begin at 1.
+// Error is the error for a file that cannot be changed, with the position. Lines and columns begin at 1.
 type Error struct {
 	Line, Column int
 	Text         string
@@ -58,7 +58,7 @@ var errOther = errors.New("the file is written in a form that cannot be changed 
 // bom is the byte order mark of UTF-8.
 const bom = "\xef\xbb\xbf"
 
-// syntax is what differs between the formats. Sources have no byte order mark.
+// syntax has the operations that differ between the formats. Sources have no byte order mark.
 type syntax interface {
 	// decode parses a text. It returns an *Error for a text that is not valid or that has a key
 	// twice, and no value for an empty one.
@@ -281,7 +281,7 @@ func newline(src []byte) string {
 	return "\n"
 }
 
-// cut is a range of bytes to replace with a text.
+// cut describes a range of bytes to replace with a text.
 type cut struct {
 	from, to int
 	text     string

@@ -138,6 +138,7 @@ func TestRefused(t *testing.T) {
 		{YAML, "servers: &a\n  x: 1\ny: *a\n", "line 1, column 1: servers is not a table with a key on each line"},
 		{YAML, "a: 1\n---\nb: 2\n", errOther.Error()},
 		{YAML, "\r \n", errOther.Error()},
+		{YAML, "x: |\n  a line break at the end would be part of this", errOther.Error()},
 		{YAML, "a: \"b\u2028c\"\n", errOther.Error()},
 	} {
 		_, err := tc.format.Set([]byte(tc.text), path, entry)
@@ -172,6 +173,23 @@ func TestRemoveOthers(t *testing.T) {
 		got, err := tc.format.Remove([]byte(tc.text), path)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%q: %v\n%s", tc.text, err, cmp.Diff(tc.want, string(got)))
+		}
+	}
+}
+
+// A value that cannot be removed alone is refused.
+func TestRemoveRefused(t *testing.T) {
+	for _, tc := range []struct {
+		format     Format
+		text, want string
+	}{
+		{YAML, "x: 1\nservers: {ours: 1, b: 2}\n", "line 2, column 1: ours is not on lines of its own"},
+		{YAML, "servers: {\n  ours: 1,\n  b: 2}\n", "line 2, column 1: ours is not on lines of its own"},
+		{YAML, "servers:\n  ours: &a {x: 1}\n  b: *a\n", errOther.Error()},
+		{TOML, "servers = {ours = 1, b = 2}\n", errOther.Error()},
+	} {
+		if out, err := tc.format.Remove([]byte(tc.text), []string{"servers", "ours"}); err == nil || err.Error() != tc.want {
+			t.Errorf("%q: %q, %v, want %s", tc.text, out, err, tc.want)
 		}
 	}
 }

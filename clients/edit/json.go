@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonSyntax is JSON with comments and trailing commas.
+// jsonSyntax implements syntax for JSON with comments and trailing commas.
 type jsonSyntax struct{}
 
 // maxDepth is the limit of nesting. It is that of encoding/json; hujson has none, and overflows the

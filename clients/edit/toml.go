@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlSyntax is TOML 1.0.
+// tomlSyntax implements syntax for TOML 1.0.
 type tomlSyntax struct{}
 
 func (tomlSyntax) decode(src []byte) (tree map[string]any, err error) {
@@ -26,7 +26,7 @@ func (tomlSyntax) decode(src []byte) (tree map[string]any, err error) {
 	return tree, nil
 }
 
-// expression is a table header or a key with its value.
+// expression describes a table header or a key with its value.
 type expression struct {
 	header   bool
 	key      []string // from the root

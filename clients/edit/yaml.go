@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlSyntax is YAML whose tables are blocks: one document, a key on each line.
+// yamlSyntax implements syntax for YAML whose tables are blocks: one document, a key on each line.
 type yamlSyntax struct{}
 
 // oddBreak matches line breaks of YAML other than \n and \r\n, which other programs take for text.

@@ -9,7 +9,7 @@ import (
 // schemaURL identifies the dialect of the schema.
 const schemaURL = "http://json-schema.org/draft-07/schema#"
 
-// schema is a JSON Schema, with the keywords that the settings need. Editors read draft 7.
+// schema holds a JSON Schema, with the keywords that the settings need. Editors read draft 7.
 type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
@@ -87,19 +87,19 @@ func (s *schema) object() *schema {
 // between them: names of types, true and false, or texts in quotes.
 func (s *schema) describe(k Key) {
 	s.Description = k.Meaning
-	var any []*schema
+	var types []*schema
 	var texts []string
 	for value := range strings.SplitSeq(k.Value, ", ") {
 		switch value {
 		case "true":
-			any = append(any, &schema{Type: "boolean"})
+			types = append(types, &schema{Type: "boolean"})
 		case "false":
 		case "string", "object", "array":
-			any = append(any, &schema{Type: value})
+			types = append(types, &schema{Type: value})
 		case "seconds", "milliseconds":
-			any = append(any, &schema{Type: "number"})
+			types = append(types, &schema{Type: "number"})
 		case "array of strings", "array of rules":
-			any = append(any, &schema{Type: "array", Items: &schema{Type: "string"}})
+			types = append(types, &schema{Type: "array", Items: &schema{Type: "string"}})
 		default:
 			text, ok := strings.CutPrefix(strings.TrimSuffix(value, `"`), `"`)
 			if !ok {
@@ -109,13 +109,13 @@ func (s *schema) describe(k Key) {
 		}
 	}
 	if texts != nil {
-		any = append(any, &schema{Type: "string", Enum: texts})
+		types = append(types, &schema{Type: "string", Enum: texts})
 	}
-	if len(any) > 1 {
-		s.AnyOf = any
+	if len(types) > 1 {
+		s.AnyOf = types
 		return
 	}
-	s.Type, s.Enum, s.Items = any[0].Type, any[0].Enum, any[0].Items
+	s.Type, s.Enum, s.Items = types[0].Type, types[0].Enum, types[0].Items
 }
 
 // close refuses unknown keys of the objects whose keys are described.
