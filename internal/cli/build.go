@@ -56,23 +56,15 @@ func (c *common) buildFor(host *Host, roots []string, drain time.Duration) (*app
 	if err != nil {
 		return nil, err
 	}
-	plan, a, err := c.assembleFor(host, roots, drain, log)
+	plan, a, err := c.assemble(host, roots, drain, log)
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
 	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: plan.Repeats, Now: time.Now}}, nil
 }
 
-func (c *common) assemble(host *Host, positional []string, drain time.Duration, log *slog.Logger) (*assembly.Plan, *assembly.Assembly, error) {
-	roots, err := c.workspaceDirs(host, positional)
-	if err != nil {
-		return nil, nil, err
-	}
-	return c.assembleFor(host, roots, drain, log)
-}
-
-// assembleFor is assemble for given roots.
-func (c *common) assembleFor(host *Host, roots []string, drain time.Duration, log *slog.Logger) (*assembly.Plan, *assembly.Assembly, error) {
+// assemble makes a plan for roots, and the server of it.
+func (c *common) assemble(host *Host, roots []string, drain time.Duration, log *slog.Logger) (*assembly.Plan, *assembly.Assembly, error) {
 	features, err := parseFeatures(c.features, tools.Features(builtin.List(builtin.Options{})))
 	if err != nil {
 		return nil, nil, err

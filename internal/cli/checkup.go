@@ -126,7 +126,7 @@ func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
 
 // notOffered finds the tools that a server with these flags would not offer.
 func (k *checkup) notOffered(d *diagnosis) {
-	_, a, err := k.assembleFor(k.host, slices.Clone(k.plan.Roots), 0, slog.New(slog.DiscardHandler))
+	_, a, err := k.assemble(k.host, slices.Clone(k.plan.Roots), 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		k.fail("tools", err, "")
 		return
