@@ -19,7 +19,7 @@ var commands = map[string]struct {
 }{
 	"assets":   {"DIR", 1, assets},
 	"notes":    {"CHANGELOG VERSION", 2, notes},
-	"sbom":     {"BINARY FILE", 2, sbom},
+	"sbom":     {"VERSION BINARY FILE", 3, sbom},
 	"packages": {"DIST DIR", 2, packages},
 	"server":   {"DIR FILE", 2, server},
 	"validate": {"SCHEMA FILE", 2, validate},

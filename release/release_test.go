@@ -47,10 +47,10 @@ func TestManPage(t *testing.T) {
 }
 
 func TestComponents(t *testing.T) {
-	got := components(&debug.BuildInfo{GoVersion: "go1.26.5", Main: debug.Module{Version: "v1.0.0"}, Deps: []*debug.Module{
+	got := components(&debug.BuildInfo{GoVersion: "go1.26.5", Deps: []*debug.Module{
 		{Path: "a.example/b", Version: "v1.2.3"},
 		{Path: "a.example/c", Version: "v1.0.0", Replace: &debug.Module{Path: "a.example/d", Version: "v1.1.0"}},
-	}}, "x", "00")
+	}}, "x", "v1.0.0", "00")
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)

@@ -36,25 +36,28 @@ type (
 	}
 )
 
-// sbom writes the modules that the Go toolchain recorded in a binary as CycloneDX JSON.
+// sbom writes the modules that the Go toolchain recorded in a binary as CycloneDX JSON. Go has no
+// version of the main module in a build by goreleaser.
 func sbom(args []string) error {
-	info, err := buildinfo.ReadFile(args[0])
+	version, file := args[0], args[1]
+	info, err := buildinfo.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(args[0])
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(data)
-	return writeJSON(args[1], components(info, filepath.Base(args[0]), hex.EncodeToString(sum[:])))
+	return writeJSON(args[2], components(info, filepath.Base(file), version, hex.EncodeToString(sum[:])))
 }
 
-func components(info *debug.BuildInfo, name, sum string) bom {
+// components returns the list of a binary with a name, a version and a SHA-256.
+func components(info *debug.BuildInfo, name, version, sum string) bom {
 	out := bom{Format: "CycloneDX", Spec: "1.6", Version: 1, Components: []component{
 		{Type: "library", Ref: "std", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), URL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")},
 	}}
-	out.Metadata.Component = component{Type: "application", Name: name, Version: info.Main.Version, Hashes: []hash{{"SHA-256", sum}}}
+	out.Metadata.Component = component{Type: "application", Name: name, Version: version, Hashes: []hash{{"SHA-256", sum}}}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace

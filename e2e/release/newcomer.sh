@@ -33,8 +33,7 @@ esac
 fresh archive
 began
 mkdir -p "$home/.local/bin"
-tar -xzf "$(echo "$dist"/mcp-toolset_*_linux_"$arch".tar.gz)" -C "$home" --strip-components=1
-mv "$home/mcp-toolset" "$home/.local/bin/"
+tar -xzf "$(echo "$dist"/mcp-toolset_*_linux_"$arch".tar.gz)" -C "$home/.local/bin" mcp-toolset
 "${clean[@]}" "$home/.local/bin/mcp-toolset" install cursor "$home/app" >"$work/install.txt"
 # The command and arguments are those that the client reads in its file.
 mapfile -t command < <("${clean[@]}" node -e '

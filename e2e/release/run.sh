@@ -36,12 +36,13 @@ for system in linux darwin windows; do
 	for arch in amd64 arm64; do
 		archive=$(echo dist/mcp-toolset_*_"${system}_$arch".*[pz])
 		if [ "$system" = windows ]; then unzip -l "$archive"; else tar -tzf "$archive"; fi >"$work/list"
-		for file in LICENSE LICENSES.txt completions/mcp-toolset.zsh man/mcp-toolset-call.1; do
-			grep -q "/$file\$" "$work/list" || { echo "$archive lacks $file"; exit 1; }
+		for file in README.md LICENSE LICENSES.txt completions/mcp-toolset.zsh man/mcp-toolset-call.1; do
+			grep -qE "(^| )$file\$" "$work/list" || { echo "$archive lacks $file"; exit 1; }
 		done
 		[ -s "$(echo dist/*_"${system}_$arch".cdx.json)" ]
 	done
 done
+[ -s dist/homebrew/Casks/mcp-toolset.rb ] && [ -s dist/scoop/mcp-toolset.json ] && [ -n "$(find dist/winget -name '*.installer.yaml')" ]
 (cd dist && sha256sum --quiet --check checksums.txt)
 echo "ok    archives, with completions, man pages, licenses and lists of components"
 
@@ -85,7 +86,15 @@ node=$(node -p 'process.platform + "-" + process.arch')
 (cd "$work" && unzip -q -d bundle "$work/clone"/dist/packages/mcpb/*-"$node".mcpb)
 mkdir "$work/app"
 echo 'the first line' >"$work/app/a.txt"
-"$here/session.sh" "$work/app" "$work/bundle/server/mcp-toolset" stdio "$work/app"
+# The command is what the library of the bundles makes of the manifest, as Claude Desktop does.
+mapfile -t command < <(cd "$(.ci/npm-install release/mcpb mcpb)" && node --input-type=module -e '
+	import { readFileSync } from "node:fs";
+	import { getMcpConfigForManifest } from "@anthropic-ai/mcpb";
+	const [extensionPath, app] = process.argv.slice(1);
+	const manifest = JSON.parse(readFileSync(`${extensionPath}/manifest.json`, "utf8"));
+	const c = await getMcpConfigForManifest({ manifest, extensionPath, systemDirs: {}, userConfig: { folders: [app] }, pathSeparator: "/" });
+	console.log([c.command, ...c.args].join("\n"));' "$work/bundle" "$work/app")
+"$here/session.sh" "$work/app" "${command[@]}"
 echo "ok    a call of the unpacked bundle"
 "$here/newcomer.sh" dist
 "$here/container.sh" dist
