@@ -10,8 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 if [ -z "${GORELEASER:-}" ]; then
-	GORELEASER=$work/bin/goreleaser
-	if ! GOBIN=$work/bin go install github.com/goreleaser/goreleaser/v2@v2.16.0; then
+	bin=${XDG_CACHE_HOME:-$HOME/.cache}/mcp-toolset-ci/goreleaser-2.16.0
+	GORELEASER=$bin/goreleaser
+	if [ ! -x "$GORELEASER" ] && ! GOBIN=$bin go install github.com/goreleaser/goreleaser/v2@v2.16.0; then # takes minutes
 		echo "skip  releases: goreleaser cannot be built"
 		exit 0
 	fi
@@ -70,10 +71,12 @@ else
 	echo "skip  deb: there is no dpkg"
 fi
 if command -v rpm >/dev/null; then
-	rpm --root "$work/rpm" --initdb
-	rpm --root "$work/rpm" -i --nodeps dist/mcp-toolset_*_linux_"$arch".rpm
+	# Debian's rpm warns that it is not the one to use here.
+	rpm() { command rpm --root "$work/rpm" "$@" 2>"$work/rpm.log" || { cat "$work/rpm.log"; exit 1; }; }
+	rpm --initdb
+	rpm -i --nodeps dist/mcp-toolset_*_linux_"$arch".rpm
 	"$work/rpm/usr/bin/mcp-toolset" version >/dev/null
-	rpm --root "$work/rpm" -e mcp-toolset
+	rpm -e mcp-toolset
 	[ -z "$(find "$work/rpm/usr" -name '*mcp-toolset*' -type f)" ]
 	echo "ok    the rpm is installed and removed"
 else
