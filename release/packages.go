@@ -24,12 +24,24 @@ var launcher []byte
 // project holds the names of release/project.env.
 type project struct{ owner, repository, scope, publisher string }
 
+// loadProject reads the names, one NAME=VALUE a line.
 func loadProject() (project, error) {
-	p := project{os.Getenv("OWNER"), os.Getenv("REPOSITORY"), os.Getenv("NPM_SCOPE"), os.Getenv("PUBLISHER")}
-	if p.owner == "" || p.repository == "" || p.scope == "" || p.publisher == "" {
-		return p, fmt.Errorf("the environment lacks names; load release/project.env")
+	data, err := os.ReadFile("release/project.env")
+	if err != nil {
+		return project{}, err
 	}
-	return p, nil
+	values := map[string]string{}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			values[name] = strings.Trim(value, `"`)
+		}
+	}
+	for _, name := range []string{"OWNER", "REPOSITORY", "NPM_SCOPE", "PUBLISHER"} {
+		if values[name] == "" {
+			return project{}, fmt.Errorf("release/project.env has no %s", name)
+		}
+	}
+	return project{values["OWNER"], values["REPOSITORY"], values["NPM_SCOPE"], values["PUBLISHER"]}, nil
 }
 
 func (p project) home() string { return "https://github.com/" + p.owner + "/" + p.repository }

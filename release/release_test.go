@@ -68,12 +68,8 @@ func TestComponents(t *testing.T) {
 // TestPackages makes the folders of packages from a small output of goreleaser.
 func TestPackages(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, kv := range []string{"OWNER=o", "REPOSITORY=r", "NPM_SCOPE=@s", "PUBLISHER=P"} {
-		k, v, _ := strings.Cut(kv, "=")
-		t.Setenv(k, v)
-	}
 	for file, text := range map[string]string{
-		"LICENSE": "l", "README.md": "r", "release/out/LICENSES.txt": "ls", "dist/a/mcp-toolset": "linux", "dist/b/mcp-toolset.exe": "windows",
+		"release/project.env": "# names\nOWNER=o\nREPOSITORY=r\nNPM_SCOPE=@s\nPUBLISHER=\"P Q\"\n", "LICENSE": "l", "README.md": "r", "release/out/LICENSES.txt": "ls", "dist/a/mcp-toolset": "linux", "dist/b/mcp-toolset.exe": "windows",
 		"dist/metadata.json": `{"version":"1.2.3"}`,
 		"dist/artifacts.json": `[{"type":"Binary","path":"dist/a/mcp-toolset","goos":"linux","goarch":"arm64"},
 			{"type":"Binary","path":"dist/b/mcp-toolset.exe","goos":"windows","goarch":"amd64"},{"type":"Archive","path":"x"}]`,
@@ -89,7 +85,7 @@ func TestPackages(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	var main struct {
-		McpName              string
+		McpName, Author      string
 		Version              string
 		Scripts              map[string]string
 		OptionalDependencies map[string]string
@@ -97,7 +93,7 @@ func TestPackages(t *testing.T) {
 	if err := readJSON("out/npm/mcp-toolset/package.json", &main); err != nil {
 		t.Fatal(err)
 	}
-	if main.McpName != "io.github.o/mcp-toolset" || main.Version != "1.2.3" || main.Scripts != nil || len(main.OptionalDependencies) != 2 || main.OptionalDependencies["@s/mcp-toolset-linux-arm64"] != "1.2.3" {
+	if main.McpName != "io.github.o/mcp-toolset" || main.Author != "P Q" || main.Version != "1.2.3" || main.Scripts != nil || len(main.OptionalDependencies) != 2 || main.OptionalDependencies["@s/mcp-toolset-linux-arm64"] != "1.2.3" {
 		t.Errorf("%+v", main)
 	}
 	var bundle struct {
