@@ -125,6 +125,9 @@ func complain(w io.Writer, errs ...string) {
 	}
 }
 
+// Root returns the tree of commands, for programs that describe it.
+func Root() *cobra.Command { return newRoot(OS()) }
+
 func newRoot(host *Host) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:           "mcp-toolset",
