@@ -72,6 +72,27 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// TestDropped searches a tree that was dropped before. The attempt on it is given up at once,
+// and must not touch the tree of the next attempt: the race detector shows it.
+func TestDropped(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	s := New(Options{})
+	defer s.Close()
+	for range 50 {
+		tree := s.Tree(dir, opener(dir))
+		s.dropTree(tree)
+		if a, err := tree.Search(t.Context(), foo(t)); err != nil || a.Total != 1 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		tree = s.Tree(dir, opener(dir))
+		s.dropTree(tree)
+		if found, err := tree.Names(t.Context(), &Query{Pick: func(_, _ string) bool { return true }}); err != nil || len(found.Files) != 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+	}
+}
+
 // TestSilentLater makes a file system stop answering after its files were listed, so
 // that they are among those searched.
 func TestSilentLater(t *testing.T) {
