@@ -72,7 +72,7 @@ var rules = []rule{
 	{"policy", []string{"web/site", "internal/text/nearest", "internal/file/ospath", "internal/text/plain"}, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}, "decides whether, does nothing"},
 	{"web/site", []string{"internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net", "code.dny.dev/ssrf"}, "a leaf: hosts of web pages, their addresses, and patterns of rules"},
 	{"web/fetch", []string{"web/site", "internal/record/store", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net", "golang.org/x/sync"}, "gets web pages"},
-	{"tools/webfetch", []string{"tools", "web/fetch", "web/site", "internal/file/document", "internal/file/document/page", "internal/text/fault", "internal/text/plain"}, []string{"github.com/gabriel-vasile/mimetype"}, "the WebFetch tool: what a page is"},
+	{"tools/webfetch", []string{"tools", "tools/read", "web/fetch", "web/site", "internal/file/document", "internal/file/document/page", "internal/text/fault", "internal/text/plain"}, []string{"github.com/gabriel-vasile/mimetype"}, "the WebFetch tool: what a page is"},
 	{"session", []string{"internal/file/workspace"}, nil, "state, no behaviour; a record of a read has the file's identity"},
 	{"internal/file/document", []string{"internal/file/document/*", "internal/text/fault", "internal/exec/launch", "internal/file/notebook", "internal/record/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
 	{"internal/file/document/pdf", []string{"internal/file/document/picture", "internal/text/fault"},

@@ -2,8 +2,8 @@
 // start-up, resident memory, and file reads, over stdio, in one interleaved
 // run; the middle of a large log beside sed, an edit beside perl, a web page as
 // Markdown beside pandoc and turndown, commands beside a shell alone, searches beside
-// ripgrep, and the tools of many other servers behind it. It is a module of its own, so
-// that the product does not require its libraries. From the repository:
+// ripgrep, and the tools of many upstream servers. It is a module of its own, so that the
+// product does not require its libraries. From the repository:
 //
 //	go run -C bench . [--runs N] [--reads N] [--tree DIR] [--check]
 //

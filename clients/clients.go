@@ -78,14 +78,14 @@ func (c *Client) entry(name, command string, args []string) edit.Object {
 	return plain
 }
 
-// starts lists the keys of an entry that decide what is started. Others belong to the user once the
-// entry exists.
+// starts lists the keys of an entry that select the program and its arguments. The others belong to
+// the user once the entry exists.
 var starts = []string{"type", "command", "cmd", "args"}
 
 // Entry describes a server in a client's file.
 type Entry struct {
 	Command []string          // the program and its arguments; empty for one reached over HTTP
-	Env     map[string]string // what the client adds to the environment
+	Env     map[string]string // variables that the client adds to the environment
 }
 
 // parseEntry returns the entry that a decoded value describes.

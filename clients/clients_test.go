@@ -46,7 +46,7 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// samples returns files that a client may have, by what is special about them.
+// samples returns files that a client may have, by a word for the special case.
 func samples(c *Client) map[string]string {
 	list := map[string]string{"none": "none", "empty": ""}
 	add := func(name, text string) {

@@ -161,7 +161,7 @@ func ask(in io.Writer, lines *bufio.Scanner, id int, method string, params json.
 	return nil, errors.New("it ended before it answered")
 }
 
-// tail stores the end of what is written to it.
+// tail stores the last maxErrors bytes written to it.
 type tail struct{ bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {

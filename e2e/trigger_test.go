@@ -20,7 +20,7 @@ import (
 // madeTrigger matches the answer that describes a new trigger.
 var madeTrigger = regexp.MustCompile(`(?s)^Trigger \S+ made\. A signed POST (http://127\.0\.0\.1:\d+/events/\S+) is an event of this session(?: or, .*?)?\.\nIts secret, not shown again: ([A-Z2-7]{26})\nTo try it:\n(.*)$`)
 
-// trigger is what the answer to create describes.
+// trigger holds the URL, the secret and the command in the answer to create.
 type trigger struct{ url, secret, command string }
 
 func parseTrigger(t *testing.T, answer string) trigger {

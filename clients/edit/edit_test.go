@@ -152,7 +152,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What a user made of a value is removed as a whole; what is not there changes nothing.
+// TestRemoveOthers checks that a value is removed with everything that the user has added to it,
+// and that removing a missing value changes nothing.
 func TestRemoveOthers(t *testing.T) {
 	path := []string{"servers", "ours"}
 	for _, tc := range []struct {

@@ -129,7 +129,7 @@ func (s tomlSyntax) remove(src []byte, path []string) ([]byte, error) {
 			to += bytes.IndexByte(rest, '\n') + 1
 		}
 		if inside {
-			cuts[len(cuts)-1].to = to // with what is between them
+			cuts[len(cuts)-1].to = to // and everything between them
 			continue
 		}
 		inside = true

@@ -56,6 +56,13 @@ func (f *source) kind() (kind, string, error) {
 
 func (f *source) extension() string { return strings.ToLower(filepath.Ext(f.Name())) }
 
+// Classify reports whether Read shows a file that begins with head as text, or as a document:
+// a picture, a PDF file or a notebook. It also returns the type. The extension is in lower case.
+func Classify(head []byte, extension string) (text, document bool, name string) {
+	k, name := sniff(head, extension)
+	return k == textFile, k != textFile && k != binaryFile, name
+}
+
 func sniff(head []byte, extension string) (kind, string) {
 	switch {
 	case hasMark(head, markUTF32LE), hasMark(head, markUTF32BE):

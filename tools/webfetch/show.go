@@ -1,7 +1,7 @@
 package webfetch
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -19,6 +19,7 @@ import (
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/read"
 	"mcp-toolset/web/fetch"
 )
 
@@ -43,8 +44,11 @@ const (
 // headSize is the number of bytes that determine the kind of a page.
 const headSize = 8 << 10
 
-// kind determines the kind of the page from its content, and that of text from its type. It
-// also returns the type and the extension of a file of the kind.
+// ipynb is the media type of notebooks.
+const ipynb = "application/x-ipynb+json"
+
+// kind determines the kind of the page from its content, as Read does, and that of text from
+// its type. It also returns the type and the extension of a file of the kind.
 func (c *call) kind() (k kind, name, extension string, err error) {
 	head := make([]byte, headSize)
 	n, err := c.page.File().ReadAt(head, 0)
@@ -52,50 +56,40 @@ func (c *call) kind() (k kind, name, extension string, err error) {
 		return 0, "", "", err
 	}
 	head = head[:n]
-	m := mimetype.Detect(head)
-	name, extension = c.page.Type, m.Extension()
+	name, extension = c.page.Type, strings.ToLower(path.Ext(c.page.URL.Path))
+	html := name == "text/html" || name == "application/xhtml+xml"
 	switch {
-	case m.Is("application/pdf"), m.Is("image/png"), m.Is("image/jpeg"), m.Is("image/gif"), m.Is("image/webp"), m.Is("image/bmp"), m.Is("image/tiff"):
-		return documentPage, m.String(), extension, nil
-	case !isText(head, m):
+	case name == ipynb:
+		extension = ".ipynb"
+	case html && extension == ".ipynb":
+		extension = "" // a page about the notebook
+	}
+	isText, isDocument, found := read.Classify(head, extension)
+	m := mimetype.Detect(head)
+	switch {
+	case isDocument && found == "text/plain":
+		return documentPage, ipynb, ".ipynb", nil
+	case isDocument && found == "application/pdf":
+		return documentPage, found, ".pdf", nil // some have other data before their header
+	case isDocument:
+		return documentPage, found, m.Extension(), nil
+	case !isText:
 		if m.Parent() != nil || name == "" {
 			name = m.String()
 		}
-		if extension == "" {
-			extension = ".bin"
-		}
-		return binaryPage, name, extension, nil
-	case name == "application/x-ipynb+json", path.Ext(c.page.URL.Path) == ".ipynb":
-		return documentPage, "application/x-ipynb+json", ".ipynb", nil
-	case name == "text/html", name == "application/xhtml+xml", name == "" && m.Is("text/html"):
+		return binaryPage, name, cmp.Or(m.Extension(), ".bin"), nil
+	case html, name == "" && m.Is("text/html"):
 		return htmlPage, name, ".md", nil
 	}
 	return textPage, name, ".txt", nil
-}
-
-// isText reports whether a page is text in some encoding.
-func isText(head []byte, m *mimetype.MIME) bool {
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return true
-	}
-	if bytes.IndexByte(head, 0) >= 0 {
-		return false
-	}
-	for ; m != nil; m = m.Parent() {
-		if m.Is("text/plain") {
-			return true
-		}
-	}
-	// Text in an old encoding has no signature.
-	return mimetype.Detect(head).Parent() == nil
 }
 
 // show returns the answer to the call.
 func (c *call) show(ctx context.Context) (Output, error) {
 	if to := c.page.Redirect; to != nil {
 		out := Output{URL: c.page.URL.String(), Redirect: to.String()}
-		out.shown = text(fmt.Sprintf("%s redirects to another site, which was not fetched. If you need the page, call WebFetch with this URL:\n%s",
-			plain.Line(out.URL), plain.Text(out.Redirect)+"\n"+tools.WebReminder))
+		out.shown = text(fmt.Sprintf("%s redirects to another site, which was not fetched. If you need the page, call WebFetch with this URL:\n%s\n%s",
+			plain.Line(out.URL), plain.Text(out.Redirect), tools.WebReminder))
 		return out, nil
 	}
 	k, name, extension, err := c.kind()

@@ -26,13 +26,12 @@ const (
 // Page is a page, or the redirect to one of another site. Its body is a file. A page is
 // released after use; the file is removed with the last reference.
 type Page struct {
-	URL         *url.URL          // after redirects within the site
-	Redirect    *url.URL          // the page is there, at another site, and was not fetched; nil: it was
-	ContentType string            // as sent, "" if it was not or is too long
-	Type        string            // media type of ContentType in lower case, "" if it is malformed
-	Params      map[string]string // parameters of ContentType
-	Size        int64             // bytes of the body
-	Fetched     time.Time
+	URL      *url.URL          // after redirects within the site
+	Redirect *url.URL          // the page is there, at another site, and was not fetched; nil: it was
+	Type     string            // media type in lower case; "" if it is missing, malformed or too long
+	Params   map[string]string // parameters of the media type
+	Size     int64             // bytes of the body
+	Fetched  time.Time
 
 	noStore bool
 	file    *os.File

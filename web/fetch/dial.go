@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -46,7 +47,7 @@ func newTransport(c *Client, d *dialer) *http.Transport {
 		DialContext:            d.dial,
 		MaxResponseHeaderBytes: maxHeaders,
 		DisableKeepAlives:      true, // net/http logs what a server sends on an idle connection
-		TLSClientConfig:        tlsConfig(c.Roots),
+		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 	}
 	return t
 }

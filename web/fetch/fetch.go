@@ -185,9 +185,7 @@ func (c *Client) fetch(ctx context.Context, q Request) (*Page, error) {
 	late := fault.New(fmt.Sprintf("%s did not send the whole page within %d seconds", q.Site, int(maxTime.Seconds())), "Try again later, or fetch another page.")
 	ctx, cancel = context.WithTimeoutCause(ctx, c.limit, late)
 	defer cancel()
-	r := c.request(q)
-	defer r.transport.CloseIdleConnections()
-	page, err := r.run(ctx)
+	page, err := c.request(q).run(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

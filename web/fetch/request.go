@@ -2,8 +2,6 @@ package fetch
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +32,6 @@ func (c *Client) request(q Request) *request {
 	r := &request{c: c, dialer: dialer{Request: q, resolver: c.Resolver}}
 	r.transport = newTransport(c, &r.dialer)
 	return r
-}
-
-func tlsConfig(roots *x509.CertPool) *tls.Config {
-	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
 // run follows the redirects within the site and returns the page, or the redirect to another
@@ -149,9 +143,8 @@ func (r *request) page(ctx context.Context, u *url.URL, resp *http.Response) (*P
 	}
 	p.URL, p.Size, p.Fetched = u, n, r.c.Now()
 	if kind := resp.Header.Get("Content-Type"); len(kind) <= maxType {
-		p.ContentType = kind
+		p.Type, p.Params, _ = mime.ParseMediaType(kind)
 	}
-	p.Type, p.Params, _ = mime.ParseMediaType(p.ContentType)
 	p.noStore = noStore(resp.Header)
 	return p, nil
 }
