@@ -33,7 +33,7 @@ func (c *call) forbiddenSite() (Decision, bool) {
 	s := *c.r.Site
 	if class := s.Class(); class != site.Public && !c.p.named(s, func(q site.Pattern) bool { return q.Names(s) }) {
 		return Decision{
-			Layer: LayerSite, Reason: fmt.Sprintf("%s is %s", plain.Quote(s.Host), class),
+			Layer: LayerSite, Reason: plain.Quote(s.Host) + " is " + where(s, class),
 			Next: "use a public address, or ask the user to add an allow rule such as " + siteRule(s.String()) + " to " + c.file(),
 		}, true
 	}
@@ -44,6 +44,14 @@ func (c *call) forbiddenSite() (Decision, bool) {
 		}, true
 	}
 	return Decision{}, false
+}
+
+// where describes the class of a site that is not public.
+func where(s site.Site, class site.Class) string {
+	if _, ok := s.Addr(); !ok && class == site.Private {
+		return "a name of a local network"
+	}
+	return class.String()
 }
 
 // siteConcern returns the question about a site that no rule covers.

@@ -53,6 +53,7 @@ func TestSites(t *testing.T) {
 		{"loopback named", []entry{{"allow", "WebFetch(domain:localhost:3000)"}}, ModeDefault, "http://localhost:3000", Allow, ""},
 		{"loopback named in an ask rule", []entry{{"ask", "WebFetch(domain:localhost)"}}, ModeDefault, "http://localhost:3000", Ask, ""},
 		{"another port", []entry{{"allow", "WebFetch(domain:localhost:3000)"}}, ModeDefault, "http://localhost:6379", Deny, ""},
+		{"a local name", nil, ModeDefault, "https://nas.local", Deny, local("nas.local", "a name of a local network", "nas.local")},
 		{"private", nil, ModeDefault, "https://10.0.0.1", Deny, local("10.0.0.1", "private", "10.0.0.1")},
 		{"private in a range", []entry{{"allow", "WebFetch(domain:10.0.0.0/8)"}}, ModeDefault, "https://10.0.0.1", Allow, ""},
 		{"metadata", []entry{{"allow", "WebFetch(domain:0.0.0.0/0)"}}, ModeDefault, "https://169.254.169.254", Deny, local("169.254.169.254", "link-local or reserved", "169.254.169.254")},

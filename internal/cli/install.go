@@ -112,37 +112,49 @@ var errNoHome = errors.New("the home folder is unknown; set HOME to an absolute 
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// place returns the file that the command line selects.
-func (in *installer) place(client string, folders []string) (p clients.Place, err error) {
-	c := clients.Find(client)
+// findClient returns the client with a name.
+func findClient(name string) (*clients.Client, error) {
+	if c := clients.Find(name); c != nil {
+		return c, nil
+	}
+	for _, other := range clients.List {
+		if slices.Contains(other.Programs, name) {
+			return nil, usagef("unknown client %q; did you mean %s?", name, other.Name)
+		}
+	}
+	if near := nearest.Names(name, clientNames(), 1); len(near) == 1 {
+		return nil, usagef("unknown client %q; did you mean %s?", name, near[0])
+	}
+	return nil, usagef("unknown client %q; use one of %s", name, strings.Join(clientNames(), ", "))
+}
+
+// place returns the file of a client that the command line selects, and the folders that it names.
+func (in *installer) place(client string, args []string) (p clients.Place, folders []string, err error) {
+	c, err := findClient(client)
+	if err != nil {
+		return p, nil, err
+	}
+	if folders, err = in.folders(args); err != nil {
+		return p, nil, err
+	}
 	switch {
-	case c == nil:
-		for _, other := range clients.List {
-			if slices.Contains(other.Programs, client) {
-				return p, usagef("unknown client %q; did you mean %s?", client, other.Name)
-			}
-		}
-		if near := nearest.Names(client, clientNames(), 1); len(near) == 1 {
-			return p, usagef("unknown client %q; did you mean %s?", client, near[0])
-		}
-		return p, usagef("unknown client %q; use one of %s", client, strings.Join(clientNames(), ", "))
 	case !serverName.MatchString(in.name):
-		return p, usagef("--name is %s; use letters, digits, - and _", plain.Quote(in.name))
+		return p, nil, usagef("--name is %s; use letters, digits, - and _", plain.Quote(in.name))
 	case !filepath.IsAbs(in.host.Home):
-		return p, errNoHome
+		return p, nil, errNoHome
 	case !in.project:
-		return in.system.User(c), nil
+		return in.system.User(c), folders, nil
 	case len(c.Project) == 0:
-		return p, usagef("%s has no file for a project; leave out --project", c.Title)
+		return p, nil, usagef("%s has no file for a project; leave out --project", c.Title)
 	}
 	dir := in.host.Dir
 	if len(folders) > 0 {
 		dir = folders[0]
 	}
 	if dir == "" || dir == in.host.Home || dir == filepath.Dir(dir) {
-		return p, usagef("%s is not a project; name one: mcp-toolset install %s --project DIR", plain.Line(dir), client)
+		return p, nil, usagef("%s is not a project; name one: mcp-toolset install %s --project DIR", plain.Line(dir), c.Name)
 	}
-	return in.system.InProject(c, dir), nil
+	return in.system.InProject(c, dir), folders, nil
 }
 
 // folders returns the absolute paths of folders.
@@ -158,11 +170,7 @@ func (in *installer) folders(args []string) (dirs []string, err error) {
 }
 
 func (in *installer) install(ctx context.Context, client string, args []string) error {
-	folders, err := in.folders(args)
-	if err != nil {
-		return err
-	}
-	p, err := in.place(client, folders)
+	p, folders, err := in.place(client, args)
 	if err != nil {
 		return err
 	}
@@ -196,11 +204,7 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 }
 
 func (in *installer) uninstall(ctx context.Context, client string, args []string) error {
-	folders, err := in.folders(args)
-	if err != nil {
-		return err
-	}
-	p, err := in.place(client, folders)
+	p, _, err := in.place(client, args)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func TestInstallUsage(t *testing.T) {
 		{"install cursor --project HOME", `HOME is not a project; name one: mcp-toolset install cursor --project DIR`},
 		{"install cursor --name a/b", `--name is a/b; use letters, digits, - and _`},
 		{"install cursor HOME/none", `there is no folder HOME/none`},
+		{"install cusor HOME/none", `unknown client "cusor"; did you mean cursor?`},
 		{"install --print", `name a client: mcp-toolset install CLIENT`},
 		{"uninstall", `name a client: mcp-toolset uninstall CLIENT`},
 		{"uninstall cursor app", `uninstall takes one client, and a folder with --project only; leave out "app"`},
