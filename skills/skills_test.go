@@ -327,7 +327,7 @@ func TestAgents(t *testing.T) {
 		"a/plain.md": "x", "b/review.md": "---\nname: review\n---\n", "b/all.md": "---\ndisallowedTools: [Write, Edit]\n---\n", "b/note.txt": "",
 	})
 	agents, issues := Agents([]string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")})
-	if len(agents) != 2 || fmt.Sprint(agents[0].Tools, agents[0].Mode, agents[0].Prompt) != "[Read Grep Bash(git log, git diff)] plan You review." || fmt.Sprint(agents[1].Name, agents[1].Disallowed, agents[1].Tools == nil) != "all[Write Edit] true" {
+	if len(agents) != 2 || fmt.Sprintf("%v %v %v", agents[0].Tools, agents[0].Mode, agents[0].Prompt) != "[Read Grep Bash(git log, git diff)] plan You review." || fmt.Sprint(agents[1].Name, agents[1].Disallowed, agents[1].Tools == nil) != "all[Write Edit] true" {
 		t.Errorf("%+v", agents)
 	}
 	var got []string

@@ -47,6 +47,11 @@ type Found struct {
 
 	faults []string // of files that apply in full; see Settings.Faults
 
+	// Trusted lists the roots whose projects the user trusts as they are.
+	Trusted []string
+	// MachineFolder is the folder of the machine's settings; it may not exist.
+	MachineFolder string
+
 	// Files lists the server's own files and folders and the programs that its settings name,
 	// which no tool may write. They may not exist. It includes each path as written and its
 	// canonical path. Closed lists the folders that no tool and no command may access.
@@ -95,7 +100,7 @@ func Find(o Options) (*Found, error) {
 	if o.Managed == "" {
 		o.Managed = managedFile()
 	}
-	f := &Found{}
+	f := &Found{MachineFolder: filepath.Dir(o.Managed)}
 	config := ConfigFolder(o.Getenv, o.Home)
 	if _, err := workspace.Canonical(config); errors.Is(err, syscall.ENOTDIR) {
 		config = "" // no file can exist below a home folder such as /dev/null

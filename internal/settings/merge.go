@@ -78,6 +78,7 @@ func (s *Settings) append(less *Settings) {
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
 	s.taskList.under(less.taskList)
+	s.addProfiles(less.profiles)
 	s.addEntries(less.entries)
 	s.hooks.Append(&less.hooks)
 	s.failClosed = s.failClosed || less.failClosed

@@ -22,6 +22,7 @@ func TestKeys(t *testing.T) {
 		{"hooks.<event>[].hooks[].", hookKeys},
 		{"mcpServers.<name>.", serverKeys},
 		{"permissions.", permissionKeys},
+		{"profiles.<name>.", profileKeys},
 		{"reminder.", reminderKeys},
 		{"sandbox.", sandboxKeys},
 		{"upstream.", upstreamKeys},

@@ -47,6 +47,7 @@ type Settings struct {
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
 	taskList     scalar[string]
+	profiles     []Profile
 	entries      []Entry     // see Entries
 	loosenings   []Loosening // the entries that Tightened leaves out
 	warnings     []string    // about keys
@@ -96,6 +97,9 @@ type Settings struct {
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
 //	  "taskList": name,
+//	  "profiles": {name: {
+//	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text
+//	  }},
 //	  "webSearch": {
 //	    "provider": "brave", "exa", "searxng" or "tavily", "url": base URL,
 //	    "keyEnv": variable, or "keyFile": file, or
