@@ -129,6 +129,9 @@ func (s *Set) Unknown(name string) (fact, next string) {
 		}
 	}
 	fact = fmt.Sprintf("there is no skill %s", plain.Key(name))
+	if len(names) == 0 {
+		return fact, "Go on without it."
+	}
 	if near := nearest.Names(name, names, 3); len(near) > 0 {
 		return fact, "The nearest is " + strings.Join(near, ", ") + "."
 	}

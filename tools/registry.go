@@ -22,6 +22,7 @@ type Registry struct {
 	base    *Catalogue // current state of own
 	now     atomic.Pointer[Catalogue]
 	changed []func()
+	views   sync.Map // view by *session.Profile
 }
 
 // Catalogue is an immutable snapshot of a Registry.
