@@ -121,6 +121,13 @@ type Config struct {
 	// Journal records the calls of each session. It may be nil.
 	Journal *journal.Journal
 
+	// Applies returns a note on a file that a tool has read or changed, for the answer of a
+	// session; "": none. It may be nil.
+	Applies func(v session.View, tool, path string) string
+
+	// Readable lists folders outside of the roots that every session may read.
+	Readable []string
+
 	// Events holds the events of sessions, which answers deliver. It may be nil.
 	Events *event.Registry
 
