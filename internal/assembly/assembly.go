@@ -28,6 +28,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
 	"mcp-toolset/session"
+	"mcp-toolset/skills"
 	"mcp-toolset/tools"
 )
 
@@ -42,6 +43,10 @@ type Config struct {
 	Deferral   tools.Deferral     // how tools that are not always loaded are offered; "" means DeferHints
 	Defers     bool               // clients defer tools by themselves, whatever the client's name is
 	Upstream   Upstream           // upstream servers; may be nil
+	Skills     *skills.Live       // served as prompts and resources; may be nil
+	Profile    *session.Profile   // of sessions that name none; nil: all tools
+	Profiles   []*session.Profile // those that HTTP serves at /mcp/NAME
+	Readable   []string           // folders outside of the roots that every session may read, canonical
 	Roots      []string           // workspace folders, absolute; Settings may add more
 	State      string             // state folder, absolute; it need not exist
 	Closed     []string           // additional files and folders that no tool may access, absolute
@@ -155,6 +160,7 @@ func (a *Assembly) assemble(c Config) error {
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
 		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
+		Applies: applies(c.Skills), Readable: c.Readable,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)
@@ -167,7 +173,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: c.Used, SessionEnded: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers,
+		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})
 	return err

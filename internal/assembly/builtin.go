@@ -40,6 +40,7 @@ import (
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
@@ -56,18 +57,21 @@ import (
 // sandbox.
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
-	catalogue := func() *tools.Catalogue { return a.Registry.Catalogue() }
+	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
 	if err := p.addTools(ctx, catalogue); err != nil {
 		return nil, err
 	}
 	var err error
-	a, err = New(p.Config)
+	if a, err = New(p.Config); err == nil {
+		p.followSkills(a)
+	}
 	return a, err
 }
 
 // addTools makes the tools and their services. catalogue returns the tools of the server,
 // which are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) error {
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue) error {
+	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
 	commands, err := p.startCommands(ctx)
@@ -102,6 +106,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
+		p.Skills.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
@@ -111,6 +116,14 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		return err
 	}
 	find := toolsearch.Options{Catalogue: catalogue}
+	if p.Skills != nil {
+		find.Skills = func(words []string, most int) (out []toolsearch.Skill) {
+			for _, k := range p.Skills.Now().Find(words, most) {
+				out = append(out, toolsearch.Skill{Name: k.Name, Description: k.Description})
+			}
+			return out
+		}
+	}
 	if len(others.servers) > 0 {
 		p.Upstream, find.Wake = others, others.Wake
 	}
@@ -140,7 +153,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
+		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
@@ -208,7 +221,7 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
-		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: box.Network == settings.NetworkDeny,
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: box.Network == settings.NetworkDeny,
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
 }
@@ -222,10 +235,13 @@ func (p *Plan) searcher() *search.Searcher {
 	return search.New(o)
 }
 
-// switches returns the features of the settings, overridden by those of the options. It
+// switches returns all features as on, overridden by those of the settings, and these by those of the options. It
 // warns about a feature of the settings that no tool has.
 func (p *Plan) switches(known []string) map[string]bool {
 	out := map[string]bool{}
+	for _, name := range known {
+		out[name] = true // a feature is switched off, not on
+	}
 	for name, on := range p.Settings.Features() {
 		if err := CheckFeature(name, known); err != nil {
 			p.Log.Warn(err.Error())

@@ -81,6 +81,7 @@ type Options struct {
 
 	Sandbox     command.Mode
 	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
+	Skills      []string         // further folders of skills
 	TaskList    string           // name of the shared work list; "" means that of the settings
 	Flags       []config.Setting // flags and environment variables, for the tool Config
 	Output      output.Options   // schema and file of the final result
