@@ -66,7 +66,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "upstream", "web search", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "skills", "upstream", "web search", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -88,6 +88,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	}
 	if k.plan.Settings != nil || !k.failed() {
 		k.upstreamServers()
+		k.skillFiles()
 		k.webSearch()
 	}
 	d.Settings = k.settingsFiles()
@@ -304,6 +305,25 @@ func (k *checkup) upstreamServers() {
 		k.add(checkWarn, "upstream", "correct mcpServers in the settings", "%s", strings.Join(broken, "; "))
 	default:
 		k.add(checkOK, "upstream", "", "%d configured: %s; mcp-toolset upstream list --connect tries them", len(names), strings.Join(names, ", "))
+	}
+}
+
+// skillFiles checks the skills and agent files that a server would use.
+func (k *checkup) skillFiles() {
+	const name = "skills"
+	l := listSkills(k.plan)
+	switch n := l.errors(); {
+	case n > 0:
+		first := slices.IndexFunc(l.Issues, func(i skillIssue) bool { return i.Error })
+		text := l.Issues[first].text
+		if n > 1 {
+			text += fmt.Sprintf(" (and %d more)", n-1)
+		}
+		k.add(checkWarn, name, "mcp-toolset skills lists what to correct", "%s", text)
+	case len(l.Untrusted) > 0:
+		k.add(checkWarn, name, "mcp-toolset trust DIR shows them and asks", "those of %s are not used, since the project is not trusted", strings.Join(l.Untrusted, ", "))
+	default:
+		k.add(checkOK, name, "", "%s", count(len(l.Skills), "skill"))
 	}
 }
 
