@@ -144,7 +144,7 @@ func (s *Server) skillAnswer(m message, raw []byte) []byte {
 	}
 	set, out := s.Skills.Now(), skillsResult{ResultType: "complete", CacheScope: "private"}
 	if m.modern() {
-		out.Meta = map[string]any{"io.modelcontextprotocol/serverInfo": map[string]string{"name": "mcp-toolset", "version": s.Version, "title": "Toolset"}}
+		out.Meta = map[string]any{"io.modelcontextprotocol/serverInfo": mcp.Implementation{Name: "mcp-toolset", Version: s.Version, Title: "Toolset"}}
 	}
 	if m.method == methodSkill {
 		k := set.ByURI(r.Params.URI)
