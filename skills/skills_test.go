@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -339,5 +340,36 @@ func TestAgents(t *testing.T) {
 		"/b/review.md: is not used: /a/review.md has the same name and takes precedence"
 	if text := strings.Join(got, "\n"); text != want {
 		t.Error(text)
+	}
+}
+
+// TestCollections loads the public collections in the folder SKILLS, which e2e/skills/install.sh
+// prints. Every SKILL.md becomes a skill, or an issue names it.
+func TestCollections(t *testing.T) {
+	dir := os.Getenv("SKILLS")
+	if dir == "" {
+		t.Skip("SKILLS names no folder with collections")
+	}
+	for _, c := range []struct {
+		dir    string
+		skills int // at least
+		front  int // skills that the extension serves, at least
+	}{{"ecc-universal-2.0.0/package/skills", 197, 192}, {"ecc-universal-2.0.0/package/.agents/skills", 33, 33}, {"ai-labs-claude-skills-2.0.1/package/dist/skills", 27, 27}} {
+		source := Source{Dir: filepath.Join(dir, c.dir), Layer: User}
+		set, found := Scan([]Source{source}, nil), search([]Source{source})
+		if served := len(slices.DeleteFunc(slices.Clone(set.Skills), func(k *Skill) bool { return !k.Served() })); len(set.Skills) < c.skills || served < c.front {
+			t.Errorf("%s: %d skills, %d served: %v", c.dir, len(set.Skills), served, set.Issues)
+		}
+		if lost := len(found.skills) - len(set.Skills) - len(set.Problems()); lost > 0 {
+			t.Errorf("%s: %d skills are lost silently", c.dir, lost)
+		}
+		for _, k := range set.Skills {
+			if _, err := k.Text("", ""); err != nil {
+				t.Errorf("%s: %v", k.Name, err)
+			}
+			if _, err := k.Entry(); k.Served() && err != nil {
+				t.Errorf("%s: %v", k.Name, err)
+			}
+		}
 	}
 }

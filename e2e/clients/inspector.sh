@@ -11,6 +11,9 @@ mkdir "$root"
 printf 'first line\nsecond line\n' >"$root/a.txt"
 printf 'inspector-%s\n' "$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$work/token"
 chmod 600 "$work/token"
+mkdir -p "$HOME/.claude/skills/greet/scripts"
+printf -- '---\nname: greet\ndescription: Greets someone.\nmetadata:\n  version: 1.10\n---\nGreet.\n' >"$HOME/.claude/skills/greet/SKILL.md"
+echo 'echo hello' >"$HOME/.claude/skills/greet/scripts/greet.sh"
 
 inspect() { # TARGET-AND-OPTIONS...
 	bounded 60 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
@@ -53,6 +56,14 @@ checks() { # NAME TARGET...
 		step "$name $era Read of a missing file" 5 "missing.txt" \
 			inspect "$@" --protocol-era "$era" --method tools/call --tool-name Read \
 			--tool-args-json "{\"file_path\":\"$root/missing.txt\"}" --format json -q
+		step "$name $era prompts/list" 0 '"name":"greet"' \
+			inspect "$@" --protocol-era "$era" --method prompts/list --format json -q
+		step "$name $era prompts/get" 0 'Greet.' \
+			inspect "$@" --protocol-era "$era" --method prompts/get --prompt-name greet --format json -q
+		step "$name $era skills/list --verify" 0 'Verified 1 skill and 2 files: no conformance errors' \
+			inspect "$@" --protocol-era "$era" --method skills/list --verify --format json
+		step "$name $era skills/get --verify" 0 'Verified 1 skill and 2 files: no conformance errors' \
+			inspect "$@" --protocol-era "$era" --method skills/get --uri skill://greet/SKILL.md --verify --format json
 	done
 }
 
