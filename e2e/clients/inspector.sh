@@ -79,4 +79,13 @@ for era in legacy modern; do
 		--method tools/list --format json -q
 done
 
+# The suite of the skills extension, which the fixture of conformance.sh does not serve.
+conform() { # SCENARIO
+	bounded 60 node "$clients/node_modules/conformance-modern/dist/index.js" server --url "$url" --scenario "$1" >"$work/out" 2>"$work/err"
+}
+serve "$binary" http --no-auth --addr 127.0.0.1:0 "$root"
+for scenario in sep-2640-skills-enumeration sep-2640-skills-manifest; do
+	step "$scenario" 0 ' 0 failed, 0 warnings' conform "$scenario"
+done
+
 [ "$failed" = 0 ]
