@@ -19,10 +19,9 @@ import (
 
 // document is a file with front matter.
 type document struct {
-	front  *yaml.Node // a mapping
-	body   string
-	lax    *lineError // why front was read with its values quoted; nil: it is valid as it is
-	offset int        // lines before the front matter
+	front *yaml.Node // a mapping
+	body  string
+	lax   *lineError // why front was read with its values quoted; nil: it is valid as it is
 }
 
 // lineError is an error at a line of a file.

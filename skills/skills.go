@@ -12,17 +12,21 @@ package skills
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
@@ -184,29 +188,27 @@ func (s *Set) Catalogue(room int) string {
 	return text + "\n"
 }
 
-// Find returns the skills that best match some words, the best first, at most most.
+// Find returns the skills that best match some words, the best first, at most most. A word counts
+// three times as much in the name, and the more the fewer skills have it.
 func (s *Set) Find(words []string, most int) []*Skill {
-	score := map[*Skill]int{}
-	var found []*Skill
-	for _, k := range s.Skills {
-		if k.UserOnly {
-			continue
-		}
-		name, text := strings.Split(k.Name, "-"), strings.ToLower(k.Description)
-		for _, w := range words {
-			w = strings.ToLower(w)
+	score := map[*Skill]float64{}
+	for _, w := range words {
+		w = strings.ToLower(w)
+		hits := map[*Skill]float64{}
+		for _, k := range s.Skills {
 			switch {
-			case w == "":
-			case slices.Contains(name, w):
-				score[k] += 3
-			case len(w) > 2 && strings.Contains(text, w):
-				score[k]++
+			case k.UserOnly || w == "":
+			case slices.ContainsFunc(strings.Split(k.Name, "-"), func(part string) bool { return part == w || len(w) > 3 && strings.HasPrefix(part, w) }):
+				hits[k] = 3
+			case len(w) > 2 && strings.Contains(strings.ToLower(k.Description), w):
+				hits[k] = 1
 			}
 		}
-		if score[k] > 0 {
-			found = append(found, k)
+		for k, hit := range hits {
+			score[k] += hit * math.Log(1+float64(len(s.Skills))/float64(len(hits)))
 		}
 	}
+	found := slices.DeleteFunc(slices.Clone(s.Skills), func(k *Skill) bool { return score[k] == 0 })
 	slices.SortStableFunc(found, func(a, b *Skill) int { return cmp.Compare(score[b], score[a]) })
 	return found[:min(len(found), most)]
 }
@@ -215,24 +217,33 @@ func (s *Set) Find(words []string, most int) []*Skill {
 type Live struct {
 	sources []Source
 	denied  func(string) string
-	now     func() time.Time
 
-	mu     sync.Mutex
-	looked time.Time
-	seen   found
-	set    *Set
-	tell   []func(*Set)
-	told   session.Owned[map[string]bool] // skills that a session has heard of
+	looking sync.Mutex // held while the folders are looked at
+	looked  time.Time
+	seen    found
+	set     atomic.Pointer[Set]
+
+	mu   sync.Mutex
+	tell []func(*Set)
+	told session.Owned[map[string]bool] // skills that a session has heard of
 }
 
-// lookEvery is the interval in which the folders are looked at at most once.
-const lookEvery = time.Second
+const (
+	// lookEvery is the interval in which the folders are looked at at most once.
+	lookEvery = time.Second
+	// lookTime is the timeout of that, for file systems that do not answer.
+	lookTime = 5 * time.Second
+)
 
 // NewLive searches the sources. The arguments are those of Scan.
 func NewLive(sources []Source, denied func(string) string) *Live {
-	l := &Live{sources: sources, denied: denied, now: time.Now}
-	l.looked, l.seen = l.now(), search(sources)
-	l.set = parseAll(l.seen, denied)
+	l := &Live{sources: sources, denied: denied}
+	unread := &Set{}
+	for _, s := range sources {
+		unread.Issues = append(unread.Issues, Issue{Path: s.Dir, Text: "was not searched: " + bounded.ErrTime.Error()})
+	}
+	l.set.Store(unread)
+	l.look()
 	return l
 }
 
@@ -249,25 +260,46 @@ func (l *Live) Now() *Set {
 	if l == nil {
 		return &Set{}
 	}
-	set, tell := l.look()
-	for _, f := range tell {
-		f(set)
-	}
-	return set
-}
-
-// look searches for changes. It returns the functions to call.
-func (l *Live) look() (*Set, []func(*Set)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := l.now(); now.Sub(l.looked) >= lookEvery {
-		l.looked = now
-		if seen := search(l.sources); !seen.equal(l.seen) {
-			l.seen, l.set = seen, parseAll(seen, l.denied)
-			return l.set, slices.Clone(l.tell)
+	if l.look() {
+		l.mu.Lock()
+		tell := slices.Clone(l.tell)
+		l.mu.Unlock()
+		for _, f := range tell {
+			f(l.set.Load())
 		}
 	}
-	return l.set, nil
+	return l.set.Load()
+}
+
+// look searches for changes, and reports whether there are some. While another call looks, or if
+// the folders do not answer in time, there are none.
+func (l *Live) look() (changed bool) {
+	if !l.looking.TryLock() {
+		return false
+	}
+	defer l.looking.Unlock()
+	if now := time.Now(); now.Sub(l.looked) < lookEvery {
+		return false
+	}
+	type result struct {
+		seen found
+		set  *Set // nil: nothing has changed
+	}
+	before, first := l.seen, l.looked.IsZero()
+	r, err := bounded.Do(context.Background(), lookTime, func(context.Context) (result, error) {
+		seen := search(l.sources)
+		if !first && seen.equal(before) {
+			return result{seen: seen}, nil
+		}
+		return result{seen, parseAll(seen, l.denied)}, nil
+	})
+	l.looked = time.Now()
+	if err != nil || r.set == nil {
+		return false
+	}
+	l.seen = r.seen
+	l.set.Store(r.set)
+	return true
 }
 
 // First reports whether this is the first call for an owner and a subject, such as a skill.
@@ -302,7 +334,7 @@ func (l *Live) Applies(v session.View, file string) string {
 		return ""
 	}
 	var notes []string
-	for _, k := range l.Now().Skills {
+	for _, k := range l.set.Load().Skills { // a read of a file does not wait for the folders
 		if k.UserOnly || !k.matches(v.Roots, file) || !l.First(v.Owner(), k.Name) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ func write(t *testing.T, dir string, files map[string]string) {
 			err = os.Symlink(strings.ReplaceAll(to, "$DIR", dir), path)
 		} else {
 			err = os.WriteFile(path, []byte(content), 0o644)
+		}
+		if err != nil && runtime.GOOS == "windows" && strings.HasPrefix(content, "-> ") {
+			t.Skip(err) // links need a privilege there
 		}
 		if err != nil {
 			t.Fatal(err)

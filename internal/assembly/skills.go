@@ -174,9 +174,7 @@ func (p *Plan) FindProfiles() (list []*session.Profile, issues []skills.Issue) {
 		}
 		list = append(list, profile)
 	}
-	for _, dir := range skills.Folders([]skills.Source{{Dir: filepath.Join(p.Home, agentFolder)}}) {
-		p.Readable = append(p.Readable, dir)
-	}
+	p.Readable = append(p.Readable, skills.Folders([]skills.Source{{Dir: filepath.Join(p.Home, agentFolder)}})...)
 	return list, issues
 }
 
@@ -201,7 +199,10 @@ func agentProfile(a skills.Agent, known []string) (p *session.Profile, note stri
 	}
 	if len(p.Prompt) > settings.MaxProfilePrompt {
 		more := fmt.Sprintf("…\n[The rest of this text is in %s: Read it first.]", plain.Line(a.File))
-		p.Prompt = strings.ToValidUTF8(p.Prompt[:settings.MaxProfilePrompt-len("…")], "") + more
+		if len(more) > settings.MaxProfilePrompt/2 {
+			more = "…"
+		}
+		p.Prompt = strings.ToValidUTF8(p.Prompt[:settings.MaxProfilePrompt-len(more)], "") + more
 	}
 	if len(left) > 0 {
 		note = "leaves out what is not the name of a tool here: " + strings.Join(left[:min(len(left), 10)], ", ")

@@ -6,7 +6,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
@@ -15,6 +17,9 @@ import (
 
 // maxPrompt is the limit of the description with its list, in bytes.
 const maxPrompt = 1800
+
+// loadTime is the timeout of reading a skill, for file systems that do not answer.
+const loadTime = 10 * time.Second
 
 // Options holds the settings of the tool.
 type Options struct {
@@ -63,8 +68,8 @@ func New(o Options) *tools.Tool {
 			}
 			return errors.New("there is no skill; the user can put some into ~/.claude/skills, ~/.agents/skills, or .claude/skills of a trusted project (docs/skills.md)")
 		},
-		Call: func(_ context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return load(env, in, o.Skills)
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return bounded.Do(ctx, loadTime, func(context.Context) (tools.Result[Output], error) { return load(env, in, o.Skills) })
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
 	})
