@@ -57,6 +57,10 @@ func TestInstructions(t *testing.T) {
 			if len(text) > MaxInstructions {
 				t.Errorf("%+v, %s: %d bytes: %s", c, how, len(text), text)
 			}
+			// The prompt of a profile has at most 700 bytes.
+			if text := instructions(roots, registry, nil, how, c, maxWithProfile-702); len(text) > 2048-702 {
+				t.Errorf("with a profile, %+v, %s: %d bytes: %s", c, how, len(text), text)
+			}
 			all++
 		}
 	}

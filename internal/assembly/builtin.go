@@ -235,13 +235,10 @@ func (p *Plan) searcher() *search.Searcher {
 	return search.New(o)
 }
 
-// switches returns all features as on, overridden by those of the settings, and these by those of the options. It
+// switches returns the features of the settings, overridden by those of the options. It
 // warns about a feature of the settings that no tool has.
 func (p *Plan) switches(known []string) map[string]bool {
 	out := map[string]bool{}
-	for _, name := range known {
-		out[name] = true // a feature is switched off, not on
-	}
 	for name, on := range p.Settings.Features() {
 		if err := CheckFeature(name, known); err != nil {
 			p.Log.Warn(err.Error())

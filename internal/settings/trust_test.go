@@ -138,3 +138,35 @@ func TestTrustTogether(t *testing.T) {
 		t.Errorf("%d: %q, %v", len(dirs), dirs, err)
 	}
 }
+
+// TestTrustWithoutSettings checks the trust in a project without settings, or with settings that
+// need none: it counts for its skills, until there are others.
+func TestTrustWithoutSettings(t *testing.T) {
+	p := newPlace(t)
+	trust := NewTrust(p.o.State)
+	trusted := func(want bool) {
+		t.Helper()
+		if f := p.find(); (len(f.Trusted) == 1) != want {
+			t.Errorf("trusted roots: %v", f.Trusted)
+		}
+	}
+	trusted(false)
+	if err := trust.Add(t.Context(), WithoutSettings(p.at("work"))); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	p.file(workFile, `{"permissions":{"deny":["Bash"]}}`)
+	trusted(false)
+	s, err := ReadProject(p.at("work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	p.file(workFile, `{"permissions":{"deny":["Bash"]} }`)
+	trusted(false)
+	p.file(workFile, `{`)
+	trusted(false)
+}
