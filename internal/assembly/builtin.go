@@ -257,8 +257,11 @@ func CheckFeature(name string, known []string) error {
 	if near := nearest.Names(name, known, 1); len(near) == 1 {
 		return fmt.Errorf("there is no feature %q; did you mean %s?", name, near[0])
 	}
-	if len(known) == 0 {
+	switch len(known) {
+	case 0:
 		return fmt.Errorf("there is no feature %q; no tool has one", name)
+	case 1:
+		return fmt.Errorf("there is no feature %q; the only one is %s", name, known[0])
 	}
 	return fmt.Errorf("there is no feature %q; there are %s", name, strings.Join(known, ", "))
 }
