@@ -163,3 +163,22 @@ func TestProfileURLs(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSkillsStatus checks the HTTP status of answers that take the place of the library's error.
+func TestSkillsStatus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSkill(t, dir, "one", "Does it.")
+	w := serveWith(t, t.TempDir(), "--skills", dir)
+	for request, want := range map[string]int{
+		`"method":"skills/list","params":{`:                                 200,
+		`"method":"skills/get","params":{"uri":"skill://one/SKILL.md",`:     200,
+		`"method":"skills/get","params":{"uri":"skill://another/SKILL.md",`: 400,
+		`"method":"skills/put","params":{`:                                  404,
+	} {
+		answer := last(w.exchange(t, `{"jsonrpc":"2.0","id":1,`+request+modernMeta+`}}`))
+		if w.status != want {
+			t.Errorf("%s has the status %d, want %d: %s", request, w.status, want, answer)
+		}
+	}
+}

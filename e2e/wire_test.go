@@ -223,6 +223,7 @@ func (w *stdioWire) exchange(t *testing.T, line string) (got []string) {
 type httpWire struct {
 	url     string
 	session string
+	status  int // of the last response
 }
 
 const wireToken = "a-token-for-tests-only"
@@ -303,6 +304,7 @@ func (w *httpWire) exchange(t *testing.T, line string) (got []string) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	w.status = resp.StatusCode
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}
