@@ -29,7 +29,7 @@ import (
 func talkCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": serveCommand, "ask": askCommand, "send": sendCommand, "cancel": cancelCommand,
-		"answer": answerCommand, "stop": stopCommand, "keep": keepCommand, "await": awaitCommand,
+		"answer": answerCommand, "end": stopCommand, "stop": stopCommand, "keep": keepCommand, "await": awaitCommand,
 	}
 }
 
