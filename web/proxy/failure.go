@@ -19,20 +19,32 @@ import (
 // failure is the reason why a client gets no connection, in the forms of HTTP and SOCKS.
 type failure struct {
 	*fault.Fault
-	status int  // of HTTP
-	reply  byte // of SOCKS
+	status int   // of HTTP
+	reply  byte  // of SOCKS
+	cause  error // of Connect; nil: the client
+}
+
+// Unwrap returns the cause: a *fault.Fault for a refusal.
+func (f *failure) Unwrap() error {
+	if f.cause == nil {
+		return f.Fault
+	}
+	return f.cause
 }
 
 // again is the next step after a failure that may pass.
 const again = "Try again later."
 
 // noTLS is the answer to a client that begins with TLS.
-var noTLS = &failure{fault.New("the client speaks TLS to the proxy", "Use a proxy URL that begins with http:// or socks5h://, also for https."), http.StatusBadRequest, replyFailed}
+var noTLS = &failure{Fault: fault.New("the client speaks TLS to the proxy", "Use a proxy URL that begins with http:// or socks5h://, also for https."), status: http.StatusBadRequest}
 
 // siteOf returns the site of a host and a port that a client has written.
 func siteOf(host, port string) (site.Site, *failure) {
 	refuse := func(fact string) (site.Site, *failure) {
-		return site.Site{}, &failure{fault.New(fact, "Name the host in full and the port as a number, as in example.com:443."), http.StatusBadRequest, replyHost}
+		return site.Site{}, &failure{Fault: fault.New(fact, "Name the host in full and the port as a number, as in example.com:443."), status: http.StatusBadRequest, reply: replyHost}
+	}
+	if port == "" {
+		return refuse("the request names no port")
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
@@ -48,7 +60,7 @@ func siteOf(host, port string) (site.Site, *failure) {
 // failed returns the failure for an error of Connect.
 func failed(s site.Site, err error) *failure {
 	fail := func(status int, reply byte, fact, next string) *failure {
-		return &failure{fault.New(fact, next), status, reply}
+		return &failure{fault.New(fact, next), status, reply, err}
 	}
 	var (
 		refusal *fault.Fault
@@ -58,7 +70,7 @@ func failed(s site.Site, err error) *failure {
 	is := func(target any) bool { return errors.As(err, target) }
 	switch {
 	case is(&refusal):
-		return &failure{refusal, http.StatusForbidden, replyRefused}
+		return &failure{refusal, http.StatusForbidden, replyRefused, err}
 	case is(&op) && op.Op == "proxyconnect":
 		return fail(http.StatusBadGateway, replyFailed, fmt.Sprintf("the user's proxy does not connect to %s: %s", s, shown(op.Err)), "Ask the user to check HTTPS_PROXY and HTTP_PROXY.")
 	case is(&dns) && dns.IsNotFound:

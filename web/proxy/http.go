@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,7 +90,7 @@ func (c *client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.serving.Unlock()
 	refuse := func(fact, next string) {
 		w.Header().Set("Connection", "close")
-		respond(w, &failure{fault.New(fact, next), http.StatusBadRequest, replyFailed})
+		respond(w, &failure{Fault: fault.New(fact, next), status: http.StatusBadRequest})
 	}
 	switch {
 	case r.ProtoMajor != 1:
@@ -102,7 +103,7 @@ func (c *client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(plain.Quote(r.URL.Scheme)+" URLs are not forwarded", proxyURL)
 	default:
 		if _, f := siteOf(r.URL.Hostname(), portOf(r)); f != nil {
-			c.report(site.Site{}, f, nil)
+			c.report(site.Site{}, f)
 			respond(w, f)
 			return
 		}
@@ -155,17 +156,22 @@ func (c *client) dial(ctx context.Context, _, address string) (net.Conn, error) 
 	return conn, nil
 }
 
-// broken returns the failure for an error of the transport.
+// broken returns the failure for an error of the transport. Except for those of dial, it may
+// quote the server.
 func broken(r *http.Request, err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
 		return f
 	}
-	s, _ := siteOf(r.URL.Hostname(), portOf(r))
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &failure{fault.New(fmt.Sprintf("%s has closed the connection without an answer", s), again), http.StatusBadGateway, replyFailed}
+	fact := "has closed the connection without an answer"
+	switch text := err.Error(); {
+	case strings.Contains(text, "server response headers exceeded"):
+		fact = fmt.Sprintf("has sent more than %d KiB of headers", maxHeaders>>10)
+	case strings.Contains(text, "malformed"), strings.Contains(text, "transport connection broken"):
+		fact = "has sent a response that is not valid HTTP"
 	}
-	return failed(s, err)
+	s, _ := siteOf(r.URL.Hostname(), portOf(r))
+	return &failure{Fault: fault.New(s.String()+" "+fact, again), status: http.StatusBadGateway}
 }
 
 // respond sends a failure as the response to a request.
@@ -184,7 +190,7 @@ func (c *client) connectTunnel(w http.ResponseWriter, r *http.Request) {
 	var server net.Conn
 	s, f := siteOf(host, port)
 	if f != nil {
-		c.report(site.Site{}, f, nil)
+		c.report(site.Site{}, f)
 	} else if server, f = c.connect(r.Context(), s); f == nil {
 		defer server.Close()
 	}

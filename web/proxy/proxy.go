@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/web/site"
 )
 
@@ -35,7 +34,8 @@ type Options struct {
 
 	// Refused, if not nil, is called, also by several goroutines at once, after a connection was
 	// refused or has failed. The site is
-	// zero if the client has named none that can be read. Errors of Connect are passed as they are.
+	// zero if the client has named none that can be read. The error has a text for a model, and
+	// wraps that of Connect, so that a refusal is a *fault.Fault.
 	Refused func(site.Site, error)
 
 	Log *slog.Logger // nil: none
@@ -114,18 +114,15 @@ func (p *proxy) connect(ctx context.Context, s site.Site) (net.Conn, *failure) {
 	}
 	f := failed(s, err)
 	if ctx.Err() == nil { // otherwise the client has left
-		p.report(s, f, err)
+		p.report(s, f)
 	}
 	return nil, f
 }
 
-// report reports a failure. Its cause is nil if the client has caused it.
-func (p *proxy) report(s site.Site, f *failure, cause error) {
-	if cause == nil {
-		cause = fault.New(f.Fact, f.Next)
-	}
-	p.Log.Debug("the proxy has not connected", "site", s.String(), "status", f.status, "error", cause)
-	p.Refused(s, cause)
+// report reports a failure.
+func (p *proxy) report(s site.Site, f *failure) {
+	p.Log.Debug("the proxy has not connected", "site", s.String(), "status", f.status, "error", f.Unwrap())
+	p.Refused(s, f)
 }
 
 // prefixed is a connection whose first bytes have been read.

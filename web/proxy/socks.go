@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"mcp-toolset/internal/text/fault"
@@ -51,7 +52,7 @@ var errSOCKS = errors.New("the client does not speak SOCKS5")
 // socks serves a client of SOCKS5 after its first byte. It reads no byte more than the
 // handshake has.
 func (p *proxy) socks(ctx context.Context, conn net.Conn) {
-	s, err := negotiate(conn)
+	s, err := negotiate(&handshake{Conn: conn})
 	var f *failure
 	if err != nil && !errors.As(err, &f) {
 		p.Log.Debug("a SOCKS handshake has failed", "error", err)
@@ -60,13 +61,12 @@ func (p *proxy) socks(ctx context.Context, conn net.Conn) {
 	_ = conn.SetDeadline(time.Time{})
 	var server net.Conn
 	if f != nil {
-		p.report(s, f, nil)
+		p.report(s, f)
 	} else if server, f = p.connect(ctx, s); f == nil {
-		if _, err := conn.Write(reply(replyDone)); err != nil {
-			server.Close()
-			return
+		defer server.Close()
+		if _, err := conn.Write(reply(replyDone)); err == nil {
+			tunnel(ctx, conn, server)
 		}
-		tunnel(ctx, conn, server)
 		return
 	}
 	if _, err := conn.Write(reply(f.reply)); err == nil {
@@ -81,95 +81,74 @@ func reply(code byte) []byte {
 
 // negotiate returns the site that a client wants to connect to. The error is a *failure if
 // it can be sent as a reply.
-func negotiate(conn net.Conn) (site.Site, error) {
-	methods, err := text(conn)
-	if err != nil {
-		return site.Site{}, err
-	}
-	switch {
+func negotiate(h *handshake) (site.Site, error) {
+	switch methods := h.text(); {
 	case slices.Contains(methods, methodNone):
-		_, err = conn.Write([]byte{socksVersion, methodNone})
+		h.send(socksVersion, methodNone)
 	case slices.Contains(methods, methodPassword):
-		err = password(conn)
+		h.send(socksVersion, methodPassword)
+		h.expect(passwordVersion)
+		h.text() // the user; whoever reaches the listener may use it
+		h.text() // the password
+		h.send(passwordVersion, 0)
 	default:
-		_, _ = conn.Write([]byte{socksVersion, methodRefused})
-		err = errSOCKS
-	}
-	if err != nil {
-		return site.Site{}, err
-	}
-	head, err := read(conn, 4)
-	if err != nil {
-		return site.Site{}, err
-	}
-	if head[0] != socksVersion {
+		h.send(socksVersion, methodRefused)
 		return site.Site{}, errSOCKS
 	}
-	var host []byte
-	switch head[3] {
-	case addrIPv4:
-		host, err = read(conn, 4)
-	case addrIPv6:
-		host, err = read(conn, 16)
-	case addrName:
-		host, err = text(conn)
+	h.expect(socksVersion)
+	head := h.next(3)
+	size := map[byte]int{addrIPv4: net.IPv4len, addrIPv6: net.IPv6len}[head[2]]
+	var host string
+	switch addr, ok := netip.AddrFromSlice(h.next(size)); {
+	case h.err != nil:
+	case ok:
+		host = addr.String()
+	case head[2] == addrName:
+		host = string(h.text())
 	default:
-		return site.Site{}, &failure{fault.New(fmt.Sprintf("the command asked for an address of SOCKS type %d", head[3]), "Connect to a name, or an address of IPv4 or IPv6."), http.StatusBadRequest, replyAddress}
+		return site.Site{}, &failure{Fault: fault.New(fmt.Sprintf("the command asked for an address of SOCKS type %d", head[2]), "Connect to a name, or to an address of IPv4 or IPv6."), status: http.StatusBadRequest, reply: replyAddress}
 	}
-	if err != nil {
-		return site.Site{}, err
+	port := binary.BigEndian.Uint16(h.next(2))
+	if h.err != nil {
+		return site.Site{}, h.err
 	}
-	port, err := read(conn, 2)
-	if err != nil {
-		return site.Site{}, err
+	if head[0] != commandConnect {
+		return site.Site{}, &failure{Fault: fault.New("the command asked for UDP or for incoming connections", "Use an outgoing TCP connection; the proxy makes no other."), status: http.StatusBadRequest, reply: replyCommand}
 	}
-	name := string(host)
-	if addr, ok := netip.AddrFromSlice(host); ok && head[3] != addrName {
-		name = addr.String()
-	}
-	if head[1] != commandConnect {
-		return site.Site{}, &failure{fault.New("the command asked for UDP or for incoming connections", "Use an outgoing TCP connection; the proxy makes no other."), http.StatusBadRequest, replyCommand}
-	}
-	s, f := siteOf(name, fmt.Sprint(binary.BigEndian.Uint16(port)))
+	s, f := siteOf(host, strconv.Itoa(int(port)))
 	if f != nil {
 		return site.Site{}, f
 	}
 	return s, nil
 }
 
-// password accepts any user and password: whoever reaches the listener may use it.
-func password(conn net.Conn) error {
-	if _, err := conn.Write([]byte{socksVersion, methodPassword}); err != nil {
-		return err
-	}
-	version, err := read(conn, 1)
-	if err != nil {
-		return err
-	}
-	if version[0] != passwordVersion {
-		return errSOCKS
-	}
-	for range 2 { // the user and the password
-		if _, err := text(conn); err != nil {
-			return err
-		}
-	}
-	_, err = conn.Write([]byte{passwordVersion, 0})
-	return err
+// handshake reads and writes the messages of a handshake, up to the first error.
+type handshake struct {
+	net.Conn
+	err error
 }
 
-// text reads a text after its length.
-func text(conn net.Conn) ([]byte, error) {
-	n, err := read(conn, 1)
-	if err != nil {
-		return nil, err
-	}
-	return read(conn, int(n[0]))
-}
-
-// read reads n bytes.
-func read(conn net.Conn, n int) ([]byte, error) {
+// next returns n bytes, which are zero after an error.
+func (h *handshake) next(n int) []byte {
 	b := make([]byte, n)
-	_, err := io.ReadFull(conn, b)
-	return b, err
+	if h.err == nil {
+		_, h.err = io.ReadFull(h.Conn, b)
+	}
+	return b
+}
+
+// text returns a text after its length.
+func (h *handshake) text() []byte { return h.next(int(h.next(1)[0])) }
+
+// expect reads a byte, which must be b.
+func (h *handshake) expect(b byte) {
+	if h.next(1)[0] != b && h.err == nil {
+		h.err = errSOCKS
+	}
+}
+
+func (h *handshake) send(b ...byte) {
+	if h.err == nil {
+		_, h.err = h.Write(b)
+	}
 }
