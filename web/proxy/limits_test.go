@@ -131,7 +131,7 @@ func TestAccept(t *testing.T) {
 func FuzzServe(f *testing.F) {
 	for _, seed := range []string{
 		socksTo("example.com", 443), "\x05\x02\x00\x02\x05\x01\x00\x04", "\x05\x01\x02\x01\x00\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", "CONNECT example.com:443 HTTP/1.1\r\n\r\n",
-		"GET http://example.com/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "POST http://a:1/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+		"GET http://example.com/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "POST http://a:1/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", "\x05\x01\x00\x05\x01\x00\x03\x030\x94a00",
 	} {
 		f.Add([]byte(seed))
 	}
