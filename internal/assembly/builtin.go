@@ -207,9 +207,17 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
-		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: networkMode(box.Network),
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
+}
+
+// networkMode returns the mode of the network of commands for sandbox.network.
+func networkMode(allowed bool) command.NetworkMode {
+	if !allowed {
+		return command.Deny
+	}
+	return command.Allow
 }
 
 // searcher makes the searcher for Grep and Glob.
