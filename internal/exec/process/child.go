@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -22,6 +23,9 @@ type child interface {
 	// state describes how the process ended. It is valid after wait.
 	state() string
 }
+
+// errNurseryEnded is the error of a request to a nursery that has ended.
+var errNurseryEnded = errors.New("the process that starts supervisors ended")
 
 // forked is a child that a thread of this process started.
 type forked struct {

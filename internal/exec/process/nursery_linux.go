@@ -61,26 +61,14 @@ func (r *Runner) hatch(ctx context.Context, t Tier, theirs *os.File, stderr io.W
 	if t != PIDNamespace {
 		return r.forkSelf(ctx, attributes(t), theirs, stderr, late)
 	}
-	for again := true; ; again = false {
-		var h *hatchling
-		if h, err = r.hatchOnce(ctx, theirs, stderr); err == nil {
-			return h, false, nil
-		}
-		if !again || !errors.Is(err, errNurseryEnded) {
-			return nil, false, err
-		}
-	}
-}
-
-func (r *Runner) hatchOnce(ctx context.Context, theirs *os.File, stderr io.Writer) (*hatchling, error) {
 	n, err := r.nest(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	in, out, err := os.Pipe()
 	if err != nil {
 		r.leave(n)
-		return nil, err
+		return nil, false, err
 	}
 	_ = out.Fd() // makes it block
 	a, err := n.ask(ctx, errandStart, theirs, out)
@@ -88,7 +76,7 @@ func (r *Runner) hatchOnce(ctx context.Context, theirs *os.File, stderr io.Write
 	if err != nil {
 		_ = in.Close()
 		r.leave(n)
-		return nil, err
+		return nil, false, err
 	}
 	h := a.child
 	h.errors, h.copied = in, make(chan struct{})
@@ -96,7 +84,7 @@ func (r *Runner) hatchOnce(ctx context.Context, theirs *os.File, stderr io.Write
 		defer close(h.copied)
 		_, _ = io.Copy(stderr, in)
 	}()
-	return h, nil
+	return h, false, nil
 }
 
 func (h *hatchling) pid() int      { return h.number }
@@ -159,9 +147,6 @@ func (h *hatchling) outlive() {
 		}
 	})
 }
-
-// errNurseryEnded is the error of a request to a nursery that has ended.
-var errNurseryEnded = errors.New("the process that starts supervisors ended")
 
 // nest returns the nursery for new requests and adds a user to it. It starts one if
 // there is none.

@@ -49,7 +49,17 @@ var findSelf = sync.OnceValues(func() (self [2]string, err error) {
 
 // spawn starts a supervisor for a tier and waits until it is ready. An error of
 // type *failure may be caused by the tier.
-func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
+func (r *Runner) spawn(ctx context.Context, t Tier) (*supervisor, error) {
+	s, err := r.spawnOnce(ctx, t)
+	if errors.Is(err, errNurseryEnded) && ctx.Err() == nil {
+		// The socket is a new one: the nursery may have started a process with the
+		// old one before it ended.
+		return r.spawnOnce(ctx, t)
+	}
+	return s, err
+}
+
+func (r *Runner) spawnOnce(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
