@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // testConfine imitates confinement: it fails, limits the process, or hangs.
-func testConfine(raw json.RawMessage, start func() error) error {
+func testConfine(raw json.RawMessage, join, start func() error) error {
 	var what string
 	if err := json.Unmarshal(raw, &what); err != nil {
 		return err
@@ -54,6 +54,11 @@ func testConfine(raw json.RawMessage, start func() error) error {
 		select {}
 	case "forget":
 		return nil
+	case "astray":
+		return start()
+	}
+	if err := join(); err != nil {
+		return err
 	}
 	return start()
 }

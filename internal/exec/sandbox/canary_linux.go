@@ -30,6 +30,10 @@ var attempts = []struct {
 	{promiseRead, []attempt{func(_ Policy, t Targets) error { return readSome(t.Outside + "/file") }}},
 	{promiseTCP, []attempt{func(_ Policy, t Targets) error { return dial("tcp", t.TCP) }}},
 	{promiseUDP, []attempt{func(_ Policy, t Targets) error { return dial("udp", t.UDP) }}},
+	{promiseNetwork, []attempt{
+		func(_ Policy, t Targets) error { return dial("tcp", t.TCP) }, tryEcho, tryInterfaces,
+		tryRoute("192.0.2.1:9"), tryRoute("[2001:db8::1]:9"),
+	}},
 	{promiseUnix, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Socket()) }}},
 	{promiseAbstract, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Abstract) }}},
 	{promiseKill, []attempt{tryKill}},
@@ -47,7 +51,7 @@ var attempts = []struct {
 
 // TryCanaries tries what each promise forbids, and operations that must succeed.
 // This process must have applied the policy. If the network is allowed, TCP and UDP
-// are not tried.
+// are not tried. The promise network is tried only of a network of its own.
 func TryCanaries(p Policy, t Targets) []Canary {
 	meaning := map[string]string{}
 	for _, pr := range promises {
@@ -56,6 +60,9 @@ func TryCanaries(p Policy, t Targets) []Canary {
 	var out []Canary
 	for _, a := range attempts {
 		if p.online() && (a.promise == promiseTCP || a.promise == promiseUDP) {
+			continue
+		}
+		if a.promise == promiseNetwork && !p.OwnNetwork {
 			continue
 		}
 		c := Canary{Promise: a.promise, Meaning: meaning[a.promise], Held: true}
@@ -185,6 +192,50 @@ func dial(network, address string) error {
 	defer c.Close()
 	_, err = c.Write([]byte("canary"))
 	return err
+}
+
+// tryEcho sends a datagram to a listener that sends it back. A write alone shows
+// nothing: it succeeds for a closed port, too.
+func tryEcho(_ Policy, t Targets) error {
+	c, err := net.Dial("udp", t.UDP)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte("canary")); err != nil {
+		return err
+	}
+	_, err = c.Read(make([]byte, 10))
+	return err
+}
+
+// tryInterfaces looks for an interface of a network that is not this machine.
+func tryInterfaces(Policy, Targets) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
+			return nil
+		}
+	}
+	return errors.New("only the loopback interface is up")
+}
+
+// tryRoute looks for a route to an address that is reserved for documentation. It
+// sends nothing. ICMP and raw sockets need a route, too.
+func tryRoute(to string) attempt {
+	return func(Policy, Targets) error {
+		c, err := net.Dial("udp", to)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
 }
 
 // errApart is the error where process ids of the server mean nothing in this

@@ -52,6 +52,7 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		return t, done, err
 	}
 	undo = append(undo, func() { udp.Close() })
+	go echo(udp)
 	t.TCP, t.UDP = tcp.Addr().String(), udp.LocalAddr().String()
 	t.Abstract = "@mcp-toolset-canary-" + rand.Text()
 	for _, name := range []string{t.Socket(), t.Abstract} {
@@ -71,6 +72,18 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		undo = append(undo, func() { unix.Close(maker) })
 	}
 	return t, done, nil
+}
+
+// echo sends datagrams back until c is closed.
+func echo(c net.PacketConn) {
+	buf := make([]byte, 64)
+	for {
+		n, from, err := c.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		_, _ = c.WriteTo(buf[:n], from)
+	}
 }
 
 // newTerminal makes a terminal, which exists until its maker is closed.
