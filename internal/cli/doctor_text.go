@@ -64,7 +64,7 @@ func (d *diagnosis) print(out io.Writer, c console) error {
 
 // rules writes the accesses that confined commands have.
 func (d *diagnosis) rules(row func(name, format string, args ...any)) {
-	row("network", "%s", map[string]string{"allow": "allowed for Bash, never for BashReadOnly", "deny": "denied"}[d.Network])
+	row("network", "%s", d.networkText())
 	row("roots", "%s", strings.Join(d.Roots, ", "))
 	if len(d.AllowRead) > 0 {
 		row("also readable", "%s", strings.Join(d.AllowRead, ", "))
@@ -74,6 +74,19 @@ func (d *diagnosis) rules(row func(name, format string, args ...any)) {
 	}
 	row("protected", "%s", strings.Join(d.Protected, ", "))
 	row("not read", "%s", d.secrets())
+}
+
+// networkText describes the network of commands.
+func (d *diagnosis) networkText() string {
+	switch {
+	case d.Network == string(command.Deny):
+		return "denied"
+	case d.Network == string(command.Allow):
+		return "that of this machine for Bash, none for BashReadOnly"
+	case d.NetworkProblem != "":
+		return "that of this machine, and commands that are known to use it ask: " + d.NetworkProblem
+	}
+	return fmt.Sprintf("one of their own; %d hosts of package managers and those of rules are reached, others ask; none for BashReadOnly", len(d.Hosts))
 }
 
 // limits writes what the sandbox leaves open, by its nature and on purpose.
@@ -97,6 +110,12 @@ func (d *diagnosis) limits(out io.Writer) {
 	}
 	if len(d.Caches) == 0 {
 		fmt.Fprintf(w, "  none\n")
+	}
+	if d.Network == string(command.Ask) && d.NetworkProblem == "" {
+		fmt.Fprintf(w, "\nHosts that commands of Bash reach without a rule\n")
+		for _, h := range d.Hosts {
+			fmt.Fprintf(w, "  %s\t%s\n", h.Host, h.For)
+		}
 	}
 	_ = w.Flush() // the caller's buffer accepts everything
 }

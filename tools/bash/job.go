@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -162,7 +163,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 	if r.Cut {
 		notes = append(notes, "another process still has its output, so its end may be missing")
 	}
-	for _, fact := range r.Blocked {
+	for _, fact := range slices.Concat(r.Blocked, r.Refused) {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {
