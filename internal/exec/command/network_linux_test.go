@@ -520,3 +520,45 @@ func TestNamesFailFast(t *testing.T) {
 		t.Errorf("blocked: %q", res.Blocked)
 	}
 }
+
+// BenchmarkNetworkMode measures a command that does nothing in each mode, with a proxy
+// that serves nobody in the mode Ask, and the first command of a server.
+func BenchmarkNetworkMode(b *testing.B) {
+	idle := func(net.Listener, Local) func() []string { return func() []string { return nil } }
+	for _, mode := range []NetworkMode{Allow, Ask} {
+		b.Run(string(mode), func(b *testing.B) {
+			c, _ := newCommands(b, func(c *Config) { c.Network = mode })
+			c.report = trialWithNetwork()
+			for b.Loop() {
+				if said, res := run(b, c, Spec{Script: "true", Owner: "a", Proxy: idle}); res.Code != 0 {
+					b.Fatal(said)
+				}
+			}
+		})
+		b.Run(string(mode)+", spaced", func(b *testing.B) {
+			c, _ := newCommands(b, func(c *Config) { c.Network = mode })
+			c.report = trialWithNetwork()
+			for b.Loop() {
+				b.StopTimer()
+				time.Sleep(20 * time.Millisecond) // a supervisor becomes ready
+				b.StartTimer()
+				if said, res := run(b, c, Spec{Script: "true", Owner: "a", Proxy: idle}); res.Code != 0 {
+					b.Fatal(said)
+				}
+			}
+		})
+		b.Run(string(mode)+", first", func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				c, _ := untriedCommands(b, func(c *Config) { c.Network = mode })
+				b.StartTimer()
+				if said, res := run(b, c, Spec{Script: "true", Owner: "a", Proxy: idle}); res.Code != 0 {
+					b.Fatal(said)
+				}
+				b.StopTimer()
+				_ = c.Close()
+				b.StartTimer()
+			}
+		})
+	}
+}

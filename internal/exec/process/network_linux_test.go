@@ -189,7 +189,10 @@ func TestNetworkGone(t *testing.T) {
 // TestNurseryStopped checks that a nursery that was stopped continues, and that one
 // that does not answer is replaced.
 func TestNurseryStopped(t *testing.T) {
-	r := networkRunner(t)
+	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
+	if _, err := r.Tier(t.Context()); err != nil {
+		t.Skip(err)
+	}
 	n := newNetwork(t, r)
 	old := n.nursery
 	if err := unix.Kill(old.child.pid(), unix.SIGSTOP); err != nil {
@@ -230,6 +233,39 @@ func TestNurseryStopped(t *testing.T) {
 	o.all(t)
 	_ = n.Close()
 	eventually(t, "it has ended", old.hasExited)
+}
+
+// TestEndWhileStopped checks that commands are ended, and how they ended is known, while
+// the nursery is stopped, and that Close does not wait for it.
+func TestEndWhileStopped(t *testing.T) {
+	r := networkRunner(t)
+	p, o := start(t, r, script(t, "echo; exec sleep 1000"))
+	q, _ := start(t, r, script(t, "echo; exec sleep 1000"))
+	pid := r.nests.current.child.pid()
+	stop := func() {
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it is stopped", func() bool { return stopped(pid) })
+	}
+	stop()
+	p.sup.kill()
+	const want = "the supervisor of a command ended: signal: killed"
+	if e := wait(t, p); e.Lost == nil || e.Lost.Error() != want || e.Stuck {
+		t.Errorf("got %+v", e)
+	}
+	o.all(t)
+	stop()
+	began := time.Now()
+	if err := r.Close(0); err != nil {
+		t.Error(err)
+	}
+	if e := q.Wait(); !e.Ended || e.Stuck {
+		t.Errorf("got %+v", e)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Error("it took", took)
+	}
 }
 
 // TestNotJoined checks that a command does not start in another network than its own.

@@ -48,9 +48,10 @@ func newNests() nests {
 // hatchling is a supervisor that the nursery started.
 type hatchling struct {
 	nursery *nursery
+	id      uint64        // of the request
 	number  int           // pid
 	handle  *os.File      // pidfd; nil: the kernel has none
-	done    chan struct{} // closed when the nursery has waited for it
+	done    chan struct{} // closed when its end is known
 	ended   string        // how it ended, after done
 	errors  *os.File      // read end of its standard error
 	copied  chan struct{} // closed at the end of errors
@@ -110,11 +111,22 @@ func (h *hatchling) control(f func(fd int)) {
 	}
 }
 
+// wait waits for the end of the supervisor, also if the nursery does not report it.
 func (h *hatchling) wait() {
+	gone := make(chan struct{})
+	go h.watch(gone)
 	select {
 	case <-h.done:
+	case <-gone:
+		h.conclude()
 	case <-h.nursery.exited: // the kernel kills it
-		h.outlive()
+		if h.signal(unix.SIGKILL); h.handle != nil {
+			select {
+			case <-gone:
+			case <-time.After(killWait):
+			}
+		}
+		h.conclude()
 	}
 	select {
 	case <-h.copied:
@@ -127,25 +139,52 @@ func (h *hatchling) wait() {
 	h.nursery.runner.leave(h.nursery)
 }
 
-// outlive waits for the end of a supervisor whose nursery has ended, for killWait at
-// most.
-func (h *hatchling) outlive() {
-	select {
-	case <-h.done: // it was reported in time
-		return
-	default:
-	}
-	if h.ended = "signal: " + unix.SIGKILL.String(); h.handle == nil {
+// watch closes gone at the end of the supervisor. It returns when the pidfd is closed.
+func (h *hatchling) watch(gone chan<- struct{}) {
+	if h.handle == nil {
 		return
 	}
-	h.signal(unix.SIGKILL)
-	h.control(func(fd int) {
-		for end := time.Now().Add(killWait); time.Now().Before(end); {
-			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100); n > 0 || err != nil && err != unix.EINTR {
-				return
-			}
-		}
+	raw, err := h.handle.SyscallConn()
+	if err != nil {
+		return
+	}
+	ended := false
+	_ = raw.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		ended = n > 0 && err == nil
+		return ended
 	})
+	if ended {
+		close(gone)
+	}
+}
+
+// conclude waits until the nursery reports how the supervisor ended, for a second at
+// most. It continues a stopped nursery.
+func (h *hatchling) conclude() {
+	n := h.nursery
+	if !n.hasExited() && stopped(n.child.pid()) {
+		n.child.signal(unix.SIGCONT)
+	}
+	text := "how is not known"
+	select {
+	case <-h.done:
+	case <-n.exited:
+		text = "signal: " + unix.SIGKILL.String()
+	case <-time.After(time.Second):
+	}
+	n.conclude(h.id, text)
+}
+
+// conclude records how a supervisor ended, unless that is known.
+func (n *nursery) conclude(id uint64, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h := n.hatched[id]; h != nil {
+		delete(n.hatched, id)
+		h.ended = text
+		close(h.done)
+	}
 }
 
 // nest returns the nursery for new requests and adds a user to it. It starts one if
@@ -395,16 +434,12 @@ func (n *nursery) read() {
 
 // take handles a message of the nursery.
 func (n *nursery) take(a answer) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	if a.Ended {
-		if h := n.hatched[a.ID]; h != nil {
-			delete(n.hatched, a.ID)
-			h.ended = a.Text
-			close(h.done)
-		}
+		n.conclude(a.ID, a.Text)
 		return
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	got := n.asked[a.ID]
 	if got == nil {
 		a.discard() // a supervisor ends by itself: its socket is closed
@@ -412,9 +447,10 @@ func (n *nursery) take(a answer) {
 	}
 	delete(n.asked, a.ID)
 	if a.PID > 0 {
-		a.child = &hatchling{nursery: n, number: a.PID, done: make(chan struct{})}
-		if f := a.file(); f != nil {
-			a.child.handle = f
+		a.child = &hatchling{nursery: n, id: a.ID, number: a.PID, done: make(chan struct{})}
+		if len(a.fds) > 0 {
+			_ = unix.SetNonblock(a.fds[0], true) // so that watch takes no thread
+			a.child.handle = a.file()
 		}
 		n.hatched[a.ID] = a.child
 	}
