@@ -52,8 +52,9 @@ func (t *tree) start(c command, files []int, confine Confine) error {
 	}
 	var started error
 	begun := false
-	err = confine(c.Confine, func() error {
+	err = confine(c.Confine, func(launcher ...string) error {
 		begun = true
+		c.Args = append(launcher, c.Args...)
 		started = t.fork(c, std)
 		return started
 	})
