@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var updateProfile = flag.Bool("update-profile", false, "write testdata/seatbelt.sb")
+var update = flag.Bool("update", false, "write testdata/seatbelt.sb")
 
 // fakeStored imitates the links and the files of a Mac.
 func fakeStored(path string) (string, bool) {
@@ -43,14 +43,14 @@ func seatbeltPolicy() Policy {
 func TestSeatbeltGolden(t *testing.T) {
 	got := seatbeltProfile(seatbeltPolicy(), fakeStored)
 	golden := filepath.Join("testdata", "seatbelt.sb")
-	if *updateProfile {
+	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%v; look at the change, then go test -run TestSeatbeltGolden -update-profile\n%s", err, got)
+		t.Errorf("%v; look at the change, then go test -run TestSeatbeltGolden -update\n%s", err, got)
 	}
 }
 
