@@ -223,7 +223,7 @@ func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool
 		return nil, err
 	}
 	defer roots.Close()
-	files := workspace.NewFiles(roots, func(string, string) error { return nil })
+	files := workspace.NewFiles(roots, func(string, string) error { return nil }).Private()
 	written, err := files.Update(ctx, p.Path, func(old *workspace.Old) ([]byte, error) {
 		if c != nil && c.Backup != "" { // the file has changed since then
 			if err := os.Remove(c.Backup); err != nil {

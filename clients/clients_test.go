@@ -2,6 +2,7 @@ package clients
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -194,6 +195,39 @@ func TestInstallURLOther(t *testing.T) {
 		if got := content(t, p.Path); strings.Contains(text, "headers") && !strings.Contains(got, text[strings.Index(text, `"headers"`):]) {
 			t.Errorf("%s became %s", text, got)
 		}
+	}
+}
+
+// A new file and a backup are private. A file that exists keeps its mode, and a file that was made is
+// removed.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("access lists decide there")
+	}
+	p := system(t, "linux", nil).User(Find("cursor"))
+	mode := func(path string) fs.FileMode {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode()
+	}
+	if _, err := install(t, p, false); err != nil || mode(p.Path) != 0o600 {
+		t.Errorf("a new file: %v, %v", mode(p.Path), err)
+	}
+	if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || content(t, p.Path) != "none" {
+		t.Errorf("%v, %q is left", err, content(t, p.Path))
+	}
+	write(t, p.Path, "{}")
+	if err := os.Chmod(p.Path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	change, err := install(t, p, false)
+	if err != nil || mode(p.Path) != 0o640 || mode(change.Backup) != 0o600 {
+		t.Errorf("a file: %v, its backup: %v, %v", mode(p.Path), mode(change.Backup), err)
+	}
+	if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || mode(p.Path) != 0o640 {
+		t.Errorf("uninstalled: %v, %v", mode(p.Path), err)
 	}
 }
 
