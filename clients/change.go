@@ -77,6 +77,23 @@ func (p Place) Entry(name string) (e Entry, ok bool, err error) {
 	return e, ok, err
 }
 
+// Ours returns the names of the servers in a file that are this program, in alphabetical order.
+func (p Place) Ours() (names []string) {
+	src, err := read(p.Path)
+	if err != nil {
+		return nil
+	}
+	value, _, _ := p.Client.Format.Get(src, p.Client.Table)
+	table, _ := value.(map[string]any)
+	for name, value := range table {
+		if parseEntry(value).Ours() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Install adds a server to a file, or makes one with this name start the command of e, or reach its
 // URL. It leaves other settings of an entry, unless the entry was of the other kind. With dry it
 // changes nothing. Errors are *Refusal, and the file is then as it

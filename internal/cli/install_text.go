@@ -39,7 +39,12 @@ func (in *installer) list() error {
 
 // state describes a place in few words.
 func (in *installer) state(p clients.Place) string {
-	entry, ok, err := p.Entry(in.name)
+	name := in.names(p)[0]
+	entry, ok, err := p.Entry(name)
+	as := ""
+	if name != in.name {
+		as = " as " + plain.Line(name)
+	}
 	switch {
 	case err != nil:
 		_, text, _ := strings.Cut(err.Error(), p.Path+": ")
@@ -47,11 +52,11 @@ func (in *installer) state(p clients.Place) string {
 	case ok && !entry.Ours():
 		return in.name + " is another server"
 	case ok && entry.URL != "":
-		return "set: " + plain.Line(entry.URL)
+		return "set" + as + ": " + plain.Line(entry.URL)
 	case ok && strings.ContainsAny(entry.Command[0], `/\`) && !in.system.Exists(entry.Command[0]):
-		return "set, but there is no " + plain.Line(entry.Command[0])
+		return "set" + as + ", but there is no " + plain.Line(entry.Command[0])
 	case ok:
-		return "set: " + plain.Line(strings.Join(entry.Command[1:], " "))
+		return "set" + as + ": " + plain.Line(strings.Join(entry.Command[1:], " "))
 	case p.Found:
 		return "found, not set"
 	}
