@@ -25,7 +25,7 @@ var List = []Client{
 			},
 		},
 		Table: "mcpServers", NeedsFolder: true,
-		Next: "quit Claude Desktop completely and start it again; while it runs it may write its file again without the entry, so look with `mcp-toolset install`",
+		Next: "quit Claude Desktop completely and start it again. It may drop an entry that it did not make, so look with `mcp-toolset install`; the bundle of a release, mcp-toolset-*.mcpb, opened in it, stays",
 	},
 	{
 		Name: "cline", Title: "Cline", Programs: []string{"cline"},
