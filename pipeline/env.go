@@ -60,6 +60,9 @@ func (c *call) newEnv() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
+	if c.end == nil {
+		c.network, c.end = c.newConnections()
+	}
 	env.AskUser, env.Later = c.askUser, c.newLater()
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
@@ -68,6 +71,7 @@ func (c *call) newEnv() *tools.Env {
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
 			return c.p.restrictedPaths(ctx, env.Session.Dir, c.agreed, c.grants)
 		},
+		Connections: c.network,
 		Outside: func() func() {
 			if c.p.Shared == nil {
 				return func() {}

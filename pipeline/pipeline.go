@@ -175,6 +175,7 @@ type Request struct {
 	Progress  func(tools.Progress) // nil: progress is not reported
 	ID        string               // the client's id of the call; "": one is generated
 	Ask       Asker                // asks the client's user; nil: not possible
+	AskWaits  bool                 // Ask waits for the answer and returns no *InputRequired
 	// Unattended reports that no client waits for the answer: it takes no events, and a call
 	// that the user would have to approve is refused without a number.
 	Unattended bool

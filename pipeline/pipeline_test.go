@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -47,6 +48,9 @@ type doIn struct {
 type doOut struct {
 	Said string `json:"said" jsonschema:"What was said"`
 }
+
+// connectLater receives what "connections" gives away.
+var connectLater = make(chan tools.Connections, 1)
 
 // doer returns a tool that acts as its input requests. change may set its annotations.
 func doer(name string, change func(*tools.Def[doIn, doIn, doOut])) *tools.Tool {
@@ -109,6 +113,22 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		return r, err
 	case "dial":
 		return r, env.CheckAddr(site.Site{Host: filepath.Base(in.Path), Port: 443}, netip.MustParseAddr(in.Arg))
+	case "connect": // to each of some hosts at the same time
+		hosts := strings.Fields(in.Arg)
+		said := make([]string, len(hosts))
+		var wg sync.WaitGroup
+		for i, host := range hosts {
+			wg.Go(func() {
+				said[i] = "connected"
+				if err := env.Commands.Connections.Allow(ctx, site.Site{Host: host, Port: 443}); err != nil {
+					said[i] = err.Error()
+				}
+			})
+		}
+		wg.Wait()
+		r.Data.Said = strings.Join(said, "\n")
+	case "connections": // gives them away
+		connectLater <- env.Commands.Connections
 	case "repeat":
 		r.Data.Said = strings.Repeat(in.Arg, 50)
 	case "image":

@@ -31,6 +31,9 @@ type record struct {
 // audit log. If AuditRequired is set and the log fails, a refusal replaces the
 // answer. The only error it returns is an *InputRequired.
 func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*tools.Response, error) {
+	if c.end != nil {
+		c.end()
+	}
 	var needed *InputRequired
 	switch {
 	case errors.As(err, &needed):

@@ -107,6 +107,9 @@ type call struct {
 	grants  []tools.Grant  // files beyond the workspace that the allowed call may use
 	asked   policy.Request // the last request to the policy
 
+	network tools.Connections // connections of its commands; zero before prepare
+	end     func()            // tells network that the call has ended; nil before prepare
+
 	nesting sync.Mutex   // allows one nested call at a time
 	stop    func()       // ends watch
 	waited  atomic.Int64 // the last progress that watch reported, in ms

@@ -133,7 +133,7 @@ func (c *call) byDefault() Decision {
 	switch {
 	case c.p.mode == ModeAcceptEdits && c.onlyEdits():
 		return c.acceptedEdits()
-	case concern == nil && c.r.ReadOnly:
+	case concern == nil && c.r.ReadOnly && !c.p.connections:
 		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "it only reads, and no rule covers it"}
 	case concern == nil:
 		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: c.unremarkable()}
@@ -152,6 +152,8 @@ const staysInside = "it stays in the workspace, and no rule covers it"
 // sandboxed.
 func (c *call) unremarkable() string {
 	switch {
+	case c.p.connections:
+		return "package managers use this host, or your configuration names it, and no rule covers it"
 	case c.r.Parts != nil:
 		return "it stays in the workspace and is contained, and no rule covers it"
 	case c.r.Target != nil:

@@ -158,7 +158,9 @@ func (l *list) concerned(a Access) []Access {
 // onTools looks for rules that need only the name of the tool.
 func (l *list) onTools(c *call, m *match) {
 	l.each(c, func(name string) bool {
-		m.replaceIfEarlier(l.whole[name], "")
+		if !c.p.connections {
+			m.replaceIfEarlier(l.whole[name], "")
+		}
 		m.replaceIfEarlier(l.broken[name], "")
 		for _, r := range l.servers {
 			if r.names(name) {

@@ -161,6 +161,9 @@ type Config struct {
 	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
 
+	// Hosts are hosts that commands may reach without a rule (Policy.Connections).
+	Hosts []site.Pattern
+
 	// KnownServers lists the prefixes of other servers (ServerPrefix), for warnings about
 	// rules on unknown servers. nil disables these warnings.
 	KnownServers []string
@@ -184,8 +187,11 @@ type Secret struct {
 // Policy decides on calls. It is immutable and safe for concurrent use.
 type Policy struct {
 	mode    Mode
-	planned bool    // see Planned
-	lists   [3]list // by Behavior
+	planned bool // see Planned
+	hosts   []site.Pattern
+	// connections reports whether the policy is on connections of commands: see Connections.
+	connections bool
+	lists       [3]list // by Behavior
 	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
@@ -205,7 +211,7 @@ func New(cfg Config) *Policy {
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
 		home: newFolder(cfg.Home), secrets: cfg.Secrets,
 		mode:  cfg.Mode.or(),
-		addTo: cfg.AddTo,
+		addTo: cfg.AddTo, hosts: cfg.Hosts,
 	}
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), cfg.Rules.lists[b])

@@ -175,7 +175,7 @@ func (r *rule) parsePattern(root string) {
 	switch {
 	case r.onFiles():
 		r.broken = err
-	case r.tool == siteTool:
+	case r.tool == SiteTool:
 		p, err := site.ParsePattern(r.pattern)
 		if r.broken = err; err == nil {
 			r.site = &p

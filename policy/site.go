@@ -11,20 +11,39 @@ import (
 
 // Rules on the hosts that calls reach. They are written as rules on one tool.
 
-// siteTool is the tool whose rules have patterns of hosts.
-const siteTool = "WebFetch"
+// SiteTool is the tool whose rules have patterns of hosts.
+const SiteTool = "WebFetch"
 
 // siteRule returns the text of a rule on a host or an address.
-func siteRule(host string) string { return plain.Quote(siteTool + "(domain:" + host + ")") }
+func siteRule(host string) string { return plain.Quote(SiteTool + "(domain:" + host + ")") }
 
 // anySite reports whether a list has a rule on sites that f accepts.
 func (l *list) anySite(f func(site.Pattern) bool) bool {
-	return slices.ContainsFunc(l.own[siteTool], func(r *rule) bool { return r.site != nil && f(*r.site) })
+	return slices.ContainsFunc(l.own[SiteTool], func(r *rule) bool { return r.site != nil && f(*r.site) })
 }
 
-// named reports whether an allow rule, or an ask rule on the site, meets f.
+// Connections returns the policy on the connections that commands make. It has two
+// differences from p: a rule on the whole tool WebFetch is about that tool only, and the hosts
+// of Config.Hosts need no rule. The mode plan does not apply, since it has been applied to the
+// command.
+func (p *Policy) Connections() *Policy {
+	q := *p
+	q.connections, q.planned = true, false
+	if q.mode == ModePlan {
+		q.mode = ModeDefault
+	}
+	return &q
+}
+
+// usual reports whether the policy is on connections and a host of Config.Hosts meets f.
+func (p *Policy) usual(f func(site.Pattern) bool) bool {
+	return p.connections && slices.ContainsFunc(p.hosts, f)
+}
+
+// named reports whether an allow rule, an ask rule on the site, or a host that needs no rule
+// meets f.
 func (p *Policy) named(s site.Site, f func(site.Pattern) bool) bool {
-	return p.lists[Allow].anySite(f) || p.lists[Ask].anySite(func(q site.Pattern) bool { return q.Covers(s) && f(q) })
+	return p.lists[Allow].anySite(f) || p.lists[Ask].anySite(func(q site.Pattern) bool { return q.Covers(s) && f(q) }) || p.usual(f)
 }
 
 // forbiddenSite denies a site that is not public, and a port that web servers do not use,
@@ -54,8 +73,11 @@ func where(s site.Site, class site.Class) string {
 	return class.String()
 }
 
-// siteConcern returns the question about a site that no rule covers.
+// siteConcern returns the question about a site that no rule covers, or nil if it needs none.
 func (c *call) siteConcern() *Decision {
+	if c.p.usual(func(q site.Pattern) bool { return q.Covers(*c.r.Site) }) {
+		return nil
+	}
 	return &Decision{
 		Layer: LayerSite, Reason: "no rule names the host " + plain.Quote(c.r.Site.String()),
 		Next: "use another source, or ask the user to add an allow rule such as " + siteRule(c.r.Site.String()) + " to " + c.file(),
@@ -68,7 +90,7 @@ func (c *call) siteConcern() *Decision {
 func (p *Policy) CheckAddr(s site.Site, addr netip.Addr) Decision {
 	c := call{p: p}
 	for b := Deny; b <= Ask; b++ {
-		for _, r := range p.lists[b].own[siteTool] {
+		for _, r := range p.lists[b].own[SiteTool] {
 			if r.site != nil && r.site.CoversAddr(addr, s.Port) && !r.site.Covers(s) {
 				return c.byRule(b, match{rule: r})
 			}

@@ -76,6 +76,68 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// TestConnections checks the decisions on connections of commands, where they differ from those on WebFetch.
+func TestConnections(t *testing.T) {
+	var hosts []site.Pattern
+	for _, text := range []string{"domain:proxy.golang.org", "domain:10.0.0.7:8081", "domain:npm.corp"} {
+		p, err := site.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts = append(hosts, p)
+	}
+	const usual = "package managers use this host, or your configuration names it, and no rule covers it"
+	for _, c := range []struct {
+		name  string
+		rules []entry
+		mode  Mode
+		url   string
+		want  Behavior
+		text  string // reason; "": any
+	}{
+		{"a registry", nil, ModeDefault, "https://proxy.golang.org", Allow, usual},
+		{"a registry, not below it", nil, ModeDefault, "https://x.proxy.golang.org", Ask, ""},
+		{"a registry on port 22", nil, ModeDefault, "https://proxy.golang.org:22", Deny, ""},
+		{"a registry that asks", []entry{{"ask", "WebFetch(domain:*.golang.org)"}}, ModeBypass, "https://proxy.golang.org", Ask, ""},
+		{"a registry that is denied", []entry{{"deny", "WebFetch(domain:*)"}}, ModeBypass, "https://proxy.golang.org", Deny, ""},
+		{"a private registry of the configuration", nil, ModeDontAsk, "https://10.0.0.7:8081", Allow, usual},
+		{"its other ports", nil, ModeDefault, "https://10.0.0.7", Deny, ""},
+		{"a local name of the configuration", nil, ModeDefault, "https://npm.corp", Allow, usual},
+		{"another host", nil, ModeDefault, "https://go.dev", Ask, "no rule names the host go.dev"},
+		{"another host, dontAsk", nil, ModeDontAsk, "https://go.dev", Deny, ""},
+		{"another host, bypass", nil, ModeBypass, "https://go.dev", Allow, ""},
+		{"another host, plan", nil, ModePlan, "https://go.dev", Ask, ""},
+		{"manual", nil, ModeManual, "https://proxy.golang.org", Allow, usual},
+		{"a rule", []entry{{"allow", "WebFetch(domain:go.dev)"}}, ModeDefault, "https://go.dev", Allow, "an allow rule covers the call"},
+		{"the whole tool allowed", []entry{{"allow", "WebFetch"}}, ModeDefault, "https://go.dev", Ask, ""},
+		{"the whole tool denied", []entry{{"deny", "WebFetch"}}, ModeDefault, "https://proxy.golang.org", Allow, ""},
+		{"a malformed deny rule", []entry{{"deny", "WebFetch(go.dev)"}}, ModeDefault, "https://proxy.golang.org", Deny, ""},
+		{"this machine", nil, ModeBypass, "http://localhost:3000", Deny, ""},
+	} {
+		config := world(ruleset(c.rules...))
+		config.Mode, config.Hosts = c.mode, hosts
+		r := fetchOf(t, c.url)
+		r.Tool, r.As = "Network", "WebFetch"
+		p := New(config)
+		d := p.Connections().Decide(r)
+		if d.Behavior != c.want || c.text != "" && d.Reason != c.text {
+			t.Errorf("%s: %v, %s. %s", c.name, d.Behavior, d.Reason, d.Next)
+		}
+		if d := p.Decide(fetchOf(t, c.url)); c.text == usual && d.Behavior == Allow {
+			t.Errorf("%s: WebFetch is allowed", c.name)
+		}
+	}
+	private := site.Site{Host: "npm.corp", Port: 443}
+	config := world(ruleset())
+	config.Hosts = hosts
+	if d := New(config).Connections().CheckAddr(private, netip.MustParseAddr("10.1.1.1")); d.Behavior != Allow {
+		t.Errorf("the address of a registry of the configuration: %+v", d)
+	}
+	if d := New(config).CheckAddr(private, netip.MustParseAddr("10.1.1.1")); d.Behavior != Deny {
+		t.Errorf("the same address, for WebFetch: %+v", d)
+	}
+}
+
 // TestCheckAddr checks the decisions on addresses of sites that are allowed.
 func TestCheckAddr(t *testing.T) {
 	const add = " to /cfg/settings.json"

@@ -32,6 +32,7 @@ type Session struct {
 	onLoaded  func()
 	failures  failures
 	noticed   bool
+	questions questions
 }
 
 // New returns a session whose working directory is its first root.
@@ -43,7 +44,10 @@ func New(c Config) *Session {
 	if len(c.Roots) > 0 {
 		v.Dir = c.Roots[0]
 	}
-	s := &Session{view: v, reads: newReads(), loaded: map[string]bool{}}
+	s := &Session{
+		view: v, reads: newReads(), loaded: map[string]bool{},
+		questions: questions{slot: make(chan struct{}, 1), put: map[string]bool{}},
+	}
 	s.view.of = s
 	return s
 }

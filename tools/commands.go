@@ -2,9 +2,11 @@ package tools
 
 import (
 	"context"
+	"net/netip"
 
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
+	"mcp-toolset/web/site"
 )
 
 // CommandAccess holds what the rules say about the files that commands of a call may access,
@@ -21,9 +23,22 @@ type CommandAccess struct {
 	// the roots for them.
 	RestrictedPaths func(context.Context) (RestrictedPaths, error)
 
+	// Connections decides on the connections that the commands of the call make. It is also
+	// used after the end of the call.
+	Connections Connections
+
 	// Outside reports that the call leaves something running that may change files until
 	// done is called. The caller calls done once.
 	Outside func() (done func())
+}
+
+// Connections decides on connections of commands. Its errors are of type *fault.Fault.
+type Connections struct {
+	// Allow returns an error unless commands may connect to the site. It may ask the user and
+	// wait for the answer.
+	Allow func(context.Context, site.Site) error
+	// CheckAddr returns an error unless a connection to an address of the site may be made.
+	CheckAddr func(site.Site, netip.Addr) error
 }
 
 // RestrictedPaths lists the paths with special access for commands. A folder includes everything below

@@ -36,8 +36,8 @@ func TestMergeValues(t *testing.T) {
 		{"exempt", `{"reminder":{"exempt":["a"]}}`, `{"reminder":{"exempt":["b"]}}`, func(s *Settings) any { return fmt.Sprint(s.Reminder("a"), s.Reminder("b"), s.Reminder("c")) }, "false false true"},
 		{"caches, first", `{"sandbox":{"caches":true}}`, `{"sandbox":{"caches":false}}`, func(s *Settings) any { return s.Sandbox().Caches }, "true"},
 		{"caches, second", `{"sandbox":{}}`, `{"sandbox":{"caches":false}}`, func(s *Settings) any { return s.Sandbox().Caches }, "false"},
-		{"network, first", `{"sandbox":{"network":"allow"}}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "true"},
-		{"network, second", `{}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "false"},
+		{"network, first", `{"sandbox":{"network":"allow"}}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "allow"},
+		{"network, second", `{}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "deny"},
 		{"features", `{"features":{"a":true,"b":false}}`, `{"features":{"a":false,"b":true,"c":true}}`, func(s *Settings) any { return s.Features() }, "map[a:true b:false c:true]"},
 		{"directories", `{"permissions":{"additionalDirectories":["x","~/y"]}}`, `{"permissions":{"additionalDirectories":["x","/z"]}}`,
 			func(s *Settings) any { return s.AdditionalDirectories() }, "[/one/x /home/u/y /two/x /z]"},
@@ -144,7 +144,7 @@ func TestTightened(t *testing.T) {
 	}
 	g := s.Tightened()
 	scrub, pass := g.Env()
-	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass, g.TaskList()); have != "[]map[]defaulttrue {[] [] true true} [] []" {
+	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass, g.TaskList()); have != "[]map[]defaulttrue {[] [] true ask} [] []" {
 		t.Errorf("what is left: %s", have)
 	}
 	want := []string{

@@ -50,7 +50,7 @@ func Keys() []Key {
 		{"sandbox.allowRead", "array of strings", "further files and folders that commands may read"},
 		{"sandbox.allowWrite", "array of strings", "further folders that commands may read and write"},
 		{"sandbox.caches", "true, false", "whether commands may write caches of build tools (default true)"},
-		{"sandbox.network", `"allow", "deny"`, "whether commands may use the network (default allow)"},
+		{"sandbox.network", `"ask", "allow", "deny"`, "which hosts commands may reach: those of package managers and rules, and others ask (ask, the default), all, or none"},
 		{"taskList", "string", "the list of work that all sessions, and other servers, share under this name; see --task-list"},
 		{"upstream.pin", "true, false", "refuse upstream tools whose definition changed since you looked"},
 		{"webSearch", "object", "the provider of the tool WebSearch; a project cannot set it"},

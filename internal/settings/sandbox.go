@@ -21,14 +21,25 @@ type Sandbox struct {
 	AllowRead  []string // files and folders to read: absolute, clean, not canonical; they may not exist
 	AllowWrite []string // folders to read and write, with the same properties
 	Caches     bool     // whether the caches of build tools may be written
-	Network    bool     // whether the network may be used
+	Network    Network  // which hosts may be reached
 }
+
+// Network selects which hosts commands may reach.
+type Network string
+
+// The values of sandbox.network.
+const (
+	NetworkAsk   Network = "ask"   // those of package managers and of rules; others ask
+	NetworkAllow Network = "allow" // all, without a question
+	NetworkDeny  Network = "deny"  // none
+)
 
 // sandbox holds the settings from which Sandbox is made.
 type sandbox struct {
-	allowRead       []string // absolute, or relative to ~ or an unknown root
-	allowWrite      []string
-	caches, network scalar[bool]
+	allowRead  []string // absolute, or relative to ~ or an unknown root
+	allowWrite []string
+	caches     scalar[bool]
+	network    scalar[Network]
 }
 
 func (s *Settings) readSandbox(f field) error {
@@ -50,13 +61,14 @@ func (s *Settings) readSandbox(f field) error {
 			s.sandbox.caches = scalarOf(g.value.truth)
 		case "network":
 			if g.value.kind == isObject {
-				s.warn(g.line, "%s: the form of Claude Code is not known here, ignored", path)
+				s.warn(g.line, `%s: the object of Claude Code is ignored; here it is "ask", "allow" or "deny", and hosts are rules such as WebFetch(domain:example.com)`, path)
 				continue
 			}
-			if text := g.value.text; g.value.kind != isString || text != "allow" && text != "deny" {
-				return g.value.typeError(path, `"allow" or "deny"`)
+			network := Network(g.value.text)
+			if g.value.kind != isString || !slices.Contains([]Network{NetworkAsk, NetworkAllow, NetworkDeny}, network) {
+				return g.value.typeError(path, `"ask", "allow" or "deny"`)
 			}
-			s.sandbox.network = scalarOf(g.value.text == "allow")
+			s.sandbox.network = scalarOf(network)
 		default:
 			s.unknownBelow(g.line, f.key, g.key, sandboxKeys, claudeSandboxKeys)
 		}
@@ -69,12 +81,12 @@ func (s *Settings) readSandbox(f field) error {
 
 // Sandbox returns what commands may access. The folders are those of sandbox.allowRead
 // and sandbox.allowWrite, made absolute as in AdditionalDirectories. For keys that are
-// not set, and if s is nil, there are no folders, and caches and network are allowed.
+// not set, and if s is nil, there are no folders, caches may be written, and the network asks.
 func (s *Settings) Sandbox() Sandbox {
 	if s == nil {
-		return Sandbox{Caches: true, Network: true}
+		return Sandbox{Caches: true, Network: NetworkAsk}
 	}
-	return Sandbox{AllowRead: expand(s.sandbox.allowRead), AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(true)}
+	return Sandbox{AllowRead: expand(s.sandbox.allowRead), AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(NetworkAsk)}
 }
 
 func (s *Settings) readEnv(f field) error {

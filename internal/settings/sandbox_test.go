@@ -9,17 +9,17 @@ import (
 func TestSandbox(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	var none *Settings
-	if diff := cmp.Diff(Sandbox{Caches: true, Network: true}, none.Sandbox()); diff != "" {
+	if diff := cmp.Diff(Sandbox{Caches: true, Network: NetworkAsk}, none.Sandbox()); diff != "" {
 		t.Errorf("no settings (-want +have):\n%s", diff)
 	}
 	for text, want := range map[string]Sandbox{
-		`{}`:             {Caches: true, Network: true},
-		`{"sandbox":{}}`: {Caches: true, Network: true},
-		`{"sandbox":{"caches":true,"network":"allow","allowWrite":[]}}`: {Caches: true, Network: true},
-		`{"sandbox":{"caches":false}}`:                                  {Network: true},
-		`{"sandbox":{"network":"deny"}}`:                                {Caches: true},
+		`{}`:             {Caches: true, Network: NetworkAsk},
+		`{"sandbox":{}}`: {Caches: true, Network: NetworkAsk},
+		`{"sandbox":{"caches":true,"network":"allow","allowWrite":[]}}`: {Caches: true, Network: NetworkAllow},
+		`{"sandbox":{"caches":false}}`:                                  {Network: NetworkAsk},
+		`{"sandbox":{"network":"deny"}}`:                                {Caches: true, Network: NetworkDeny},
 		`{"sandbox":{"allowWrite":["/a/../b/","~","~/x","../lib","."]}}`: {
-			AllowWrite: []string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, Caches: true, Network: true,
+			AllowWrite: []string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, Caches: true, Network: NetworkAsk,
 		},
 	} {
 		s, err := Parse([]byte(text), "/cfg/s.json", "/cfg")
@@ -79,9 +79,9 @@ func TestCommandSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"sandbox":true}`:                       `line 1: sandbox: want an object, have a boolean`,
 		"{\"sandbox\":{\n\"caches\":\"on\"}}":    `line 2: sandbox.caches: want true or false, have the string on`,
-		`{"sandbox":{"network":true}}`:           `line 1: sandbox.network: want "allow" or "deny", have a boolean`,
-		`{"sandbox":{"network":"Deny"}}`:         `line 1: sandbox.network: want "allow" or "deny", have the string Deny`,
-		`{"sandbox":{"network":"ask"}}`:          `line 1: sandbox.network: want "allow" or "deny", have the string ask`,
+		`{"sandbox":{"network":true}}`:           `line 1: sandbox.network: want "ask", "allow" or "deny", have a boolean`,
+		`{"sandbox":{"network":"Deny"}}`:         `line 1: sandbox.network: want "ask", "allow" or "deny", have the string Deny`,
+		`{"sandbox":{"network":"no"}}`:           `line 1: sandbox.network: want "ask", "allow" or "deny", have the string no`,
 		`{"sandbox":{"allowWrite":"/a"}}`:        `line 1: sandbox.allowWrite: want an array of strings, have the string /a`,
 		`{"sandbox":{"allowWrite":["/a",1]}}`:    `line 1: sandbox.allowWrite[1]: want a string, have a number`,
 		`{"sandbox":{"caches":true,"caches":1}}`: `line 1: sandbox.caches: the key is given twice`,
@@ -120,7 +120,7 @@ func TestCommandSettingsWarnings(t *testing.T) {
 		t.Errorf("warnings (-want +have):\n%s", diff)
 	}
 	scrub, pass := s.Env()
-	if !cmp.Equal(scrub, []string{"OK"}) || len(pass) != 0 || !s.Sandbox().Network || !cmp.Equal(s.Sandbox().AllowWrite, []string{"/ok"}) {
+	if !cmp.Equal(scrub, []string{"OK"}) || len(pass) != 0 || s.Sandbox().Network != NetworkAsk || !cmp.Equal(s.Sandbox().AllowWrite, []string{"/ok"}) {
 		t.Errorf("scrub %q, pass %q, %+v", scrub, pass, s.Sandbox())
 	}
 }

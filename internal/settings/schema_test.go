@@ -34,7 +34,7 @@ func TestSchema(t *testing.T) {
 		`{"hooks":{"PreToolUse":[{"hooks":[{"type":"prompt"}]}]}}`:                                             false,
 		`{"classifier":{"command":"x","second":{"url":"http://127.0.0.1"}}}`:                                   true,
 		`{"sandbox":{"network":"deny","caches":false}}`:                                                        true,
-		`{"sandbox":{"network":"ask"}}`:                                                                        false,
+		`{"sandbox":{"network":"maybe"}}`:                                                                      false,
 		`{"features":{"a":true,"b":"off"}}`:                                                                    true,
 		`{"webSearch":{"provider":"brave","keyFile":"/k"}}`:                                                    true,
 		`{"unknown":1}`: false,

@@ -72,7 +72,7 @@ type Settings struct {
 //	    "allowRead": [path...],
 //	    "allowWrite": [folder...],
 //	    "caches": true or false,
-//	    "network": "allow" or "deny"
+//	    "network": "ask", "allow" or "deny"
 //	  },
 //	  "env": {"scrub": [variable...], "pass": [variable...]},
 //	  "hooks": {event: [{"matcher": tools, "hooks": [

@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	faults "mcp-toolset/internal/text/fault"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+	"mcp-toolset/web/site"
+)
+
+// Connections that commands make. Each is decided, asked about and logged like a call of a
+// tool that no client can call. The rules and answers on WebFetch hold for it.
+
+// connectionTime is the timeout for the user's answer while a connection waits for it. Most
+// programs wait longer for a proxy.
+const connectionTime = 30 * time.Second
+
+// connectionName is the name under which connections appear in questions, approvals and the
+// audit log.
+const connectionName = "Network"
+
+// connectionInput is the input of a connection.
+type connectionInput struct {
+	Host string `json:"host" jsonschema:"Host name or address"`
+	Port uint16 `json:"port" jsonschema:"TCP port"`
+}
+
+func (in connectionInput) site() site.Site { return site.Site{Host: in.Host, Port: in.Port} }
+
+// connectionTool is the tool whose calls connections are.
+var connectionTool = sync.OnceValue(func() *tools.Tool {
+	always := tools.Always[connectionInput]()
+	return tools.MustBuild(tools.Def[connectionInput, connectionInput, struct{}]{
+		Name: connectionName, Title: "Connect a command", Prompt: "A connection of a command.",
+		SearchHint:  "network connection of a command to a host",
+		Description: func(in connectionInput) string { return "Let commands connect to " + in.site().String() },
+		// The decision on the command has covered its effects.
+		IsReadOnly: always, IsConcurrencySafe: always, IsIdempotent: always, IsOpenWorld: always,
+		Prepare: func(_ *tools.Env, in connectionInput) (connectionInput, error) { return in, nil },
+		As:      func(connectionInput) string { return policy.SiteTool },
+		Site:    connectionInput.site,
+		Call: func(context.Context, *tools.Env, connectionInput) (tools.Result[struct{}], error) {
+			return tools.Result[struct{}]{}, errors.ErrUnsupported
+		},
+	})
+})
+
+// connections decides on the connections of the commands that a call has started. It is used
+// after the end of the call, too, by commands in the background.
+type connections struct {
+	request Request // of the call
+	p       *Pipeline
+	ended   chan struct{} // closed when the call has ended, so that its client cannot be asked
+}
+
+// newConnections returns the connections of a call, and how they learn of its end.
+func (c *call) newConnections() (tools.Connections, func()) {
+	s := &connections{p: c.p, ended: make(chan struct{}), request: Request{
+		Tool: connectionName, Session: c.Session, Log: c.p.Log, ID: c.ID, Unattended: c.Unattended,
+	}}
+	if c.AskWaits {
+		s.request.Ask = c.Ask
+	}
+	return tools.Connections{Allow: s.allow, CheckAddr: s.check}, sync.OnceFunc(func() { close(s.ended) })
+}
+
+// rules returns the present rules on connections.
+func (s *connections) rules() *policy.Policy { return s.p.Policy.Connections() }
+
+// check returns an error unless a connection to an address of the site may be made.
+func (s *connections) check(to site.Site, addr netip.Addr) error {
+	if d := s.rules().CheckAddr(to, addr); d.Behavior != policy.Allow {
+		return faults.New(d.Reason, sentence(d.Next))
+	}
+	return nil
+}
+
+// allow decides on a connection. If the decision is to ask, it asks the client's user, if
+// there is one, and waits for the answer.
+func (s *connections) allow(ctx context.Context, to site.Site) error {
+	input, err := json.Marshal(connectionInput{to.Host, to.Port})
+	if err != nil {
+		return err
+	}
+	r := s.request
+	r.Arguments, r.ID, r.Ask = input, "", nil
+	c := s.p.newCall(r)
+	c.tool, c.record.parent, c.before = connectionTool(), s.request.ID, &before{}
+	err = stages(ctx, c.loggable, c.parse, c.prepare, s.decide(c), func(ctx context.Context) error { return s.ask(ctx, c, to) })
+	if err != nil {
+		why := toRefusal(ctx, err)
+		c.refuse(why)
+		err = faults.New(why.fact, why.next)
+	}
+	if c.logged(ctx, nil, nil) != nil {
+		return faults.New(c.record.fact, "Ask the user to look at the audit log.")
+	}
+	return err
+}
+
+// decide returns the stage that decides on a connection.
+func (s *connections) decide(c *call) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c.rules = s.rules()
+		return c.decide(ctx)
+	}
+}
+
+// ask is the stage that asks about a connection. The user is asked once about each site in a
+// session, and about one at a time. After that, a number is given where there is no answer.
+func (s *connections) ask(ctx context.Context, c *call, to site.Site) error {
+	if c.decision.Behavior != policy.Ask || s.request.Ask == nil || s.isOver() {
+		return c.ask(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectionTime)
+	defer cancel()
+	first, done := s.request.Session.Question(ctx, connectionName+" "+to.String())
+	defer done()
+	// Another connection may have been answered meanwhile.
+	if err := s.decide(c)(ctx); err != nil {
+		return err
+	}
+	if first {
+		c.Ask = func(_ context.Context, q Question) (Reply, error) { return s.put(ctx, q) }
+	}
+	return c.ask(context.WithoutCancel(ctx))
+}
+
+// put asks a question. It gives no answer when the time is over or the call has ended.
+func (s *connections) put(ctx context.Context, q Question) (Reply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	reply, err := s.request.Ask(ctx, q)
+	switch {
+	case ctx.Err() == nil || err == nil:
+		return reply, err
+	case s.isOver():
+		return Reply{How: NoAnswer}, nil
+	}
+	return Reply{How: TimedOut}, nil
+}
+
+func (s *connections) isOver() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
