@@ -96,8 +96,7 @@ func (p Place) Ours() (names []string) {
 
 // Install adds a server to a file, or makes one with this name start the command of e, or reach its
 // URL. It leaves other settings of an entry, unless the entry was of the other kind. With dry it
-// changes nothing. Errors are *Refusal, and the file is then as it
-// was.
+// changes nothing. Errors are *Refusal, and the file is then as it was.
 func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}

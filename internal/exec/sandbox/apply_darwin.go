@@ -9,16 +9,20 @@ func Within(p Policy, start func(Coverage) error) error {
 		return err
 	}
 	c := Coverage{Seatbelt: true}
-	for _, a := range attempts {
+	for _, a := range attempts { // nothing is known before the trial
+		reason := "Seatbelt permits it"
 		if len(a.try) == 0 {
-			c.Missing = append(c.Missing, a.promise+": not covered by Seatbelt")
+			reason = "not covered by Seatbelt"
 		}
+		c.Missing = append(c.Missing, a.promise+": "+reason)
 	}
 	return start(c)
 }
 
-// Launcher returns the arguments that confine the command that follows them.
-func Launcher(p Policy) []string { return sandboxed(seatbeltProfile(p, newStoredPaths().find)) }
+// Launcher returns the program and arguments that confine the command that follows them.
+func Launcher(p Policy) []string {
+	return []string{"/usr/bin/sandbox-exec", "-p", seatbeltProfile(p, newStoredPaths().find), "--"}
+}
 
 // CurrentNamespaces returns no namespaces.
 func CurrentNamespaces() Namespaces { return Namespaces{} }
@@ -26,4 +30,5 @@ func CurrentNamespaces() Namespaces { return Namespaces{} }
 // systemLimits are the limits that only this system has.
 var systemLimits = []string{
 	"containment on macOS is experimental: it was written without a Mac, and the trial above is all that shows what it does",
+	"Seatbelt has a limit for the paths of a profile, some hundreds: with very many repositories below a root no command starts, and the error comes from sandbox-exec",
 }

@@ -25,7 +25,7 @@ type Targets struct {
 }
 
 // Socket returns the path of the socket in Outside.
-func (t Targets) Socket() string { return t.Outside + "/socket" }
+func (t Targets) Socket() string { return t.Outside + "/s" }
 
 // deep returns the path of a hidden file in a folder of its own, which could be moved.
 func (t Targets) deep() string { return t.Inside + "/folder/hidden" }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,10 +24,7 @@ var attempts = []struct {
 	{promiseUnix, []attempt{tryUnix}},
 	{promiseKill, []attempt{func(_ Policy, t Targets) error { return unix.Kill(t.PID, 0) }}},
 	{promisePtrace, nil},
-	{promiseEnviron, []attempt{func(_ Policy, t Targets) error {
-		_, err := unix.SysctlRaw("kern.procargs2", t.PID)
-		return err
-	}}},
+	{promiseEnviron, []attempt{tryEnviron}},
 	{promiseMount, nil},
 	{promiseIPC, nil},
 	{promisePrivilege, nil},
@@ -47,6 +45,19 @@ func tryElsewhere(p Policy, t Targets) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// tryEnviron reads the environment of the server by the number of kern.procargs2, since
+// the look-up of a name may be refused.
+func tryEnviron(_ Policy, t Targets) error {
+	mib := [3]int32{1, 49, int32(t.PID)}
+	text := make([]byte, 1<<20)
+	size := uintptr(len(text))
+	_, _, e := unix.Syscall6(unix.SYS_SYSCTL, uintptr(unsafe.Pointer(&mib[0])), uintptr(len(mib)), uintptr(unsafe.Pointer(&text[0])), uintptr(unsafe.Pointer(&size)), 0, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
 }
 
 // tryProtectedSwap exchanges the protected file with another one, and back.

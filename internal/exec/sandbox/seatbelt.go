@@ -10,12 +10,6 @@ import (
 // This file makes profiles for Seatbelt, the sandbox of macOS, which sandbox-exec
 // applies to a command. It builds on every system, so that its tests run everywhere.
 
-// sandboxExec is the program that applies a profile and then executes a command.
-const sandboxExec = "/usr/bin/sandbox-exec"
-
-// sandboxed returns the arguments that execute the command after them within a profile.
-func sandboxed(profile string) []string { return []string{sandboxExec, "-p", profile, "--"} }
-
 // seatbeltBase is the part of a profile that holds for every command. Operations that
 // it does not name are denied: hard links and clones of files (file-link, file-clone),
 // which would give a hidden or protected file another path, kern.procargs2, by which
@@ -160,7 +154,12 @@ func seatbeltProfile(p Policy, stored func(path string) (real string, exists boo
 		return out
 	}
 	hide, protect := closed(p.Hide), closed(p.Protect)
-	var fixed []string
+	var sockets, fixed []string
+	for _, path := range hide {
+		if belowAny(path, write) && !p.ReadOnly {
+			sockets = append(sockets, path)
+		}
+	}
 	for _, path := range slices.Concat(hide, protect) {
 		for at := filepath.Dir(path); belowAny(at, write); at = filepath.Dir(at) {
 			fixed = append(fixed, at)
@@ -195,7 +194,7 @@ func seatbeltProfile(p Policy, stored func(path string) (real string, exists boo
 	}
 	b.WriteString("\n; what is hidden, protected or not given away\n")
 	rule("deny file-read* file-write*", within, hide)
-	rule("deny network-outbound", "(remote unix-socket (subpath PATH))", hide)
+	rule("deny network-outbound", "(remote unix-socket (subpath PATH))", sockets)
 	rule("deny file-write*", within, protect)
 	rule("deny file-write-unlink", "(literal PATH)", fixed)
 	b.WriteString("(deny file-write-setugid)\n")

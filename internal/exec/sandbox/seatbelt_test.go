@@ -167,8 +167,8 @@ func TestSeatbeltNetwork(t *testing.T) {
 		if got := strings.Contains(profile, `(remote unix-socket (subpath "/Users/me/src/app"))`); got != tc.unix {
 			t.Errorf("%+v: sockets %v", tc, got)
 		}
-		if got := strings.Count(profile, "network"); !tc.net && !tc.unix && got != strings.Count(profile, "deny network-outbound") {
-			t.Errorf("%+v: %d rules on the network", tc, got)
+		if !tc.net && !tc.unix && strings.Contains(profile, "network") {
+			t.Errorf("%+v: there are rules on the network", tc)
 		}
 	}
 }
