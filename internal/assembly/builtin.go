@@ -24,7 +24,6 @@ import (
 	"mcp-toolset/internal/record/schedule"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
-	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -208,7 +207,7 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
-		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: box.Network == settings.NetworkDeny,
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: command.NetworkMode(box.Network),
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
 }

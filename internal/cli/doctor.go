@@ -171,7 +171,7 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	if about.Language == command.PowerShell {
 		d.Tools = []contained{examined("PowerShell", r.Write)}
 	}
-	if about.Offline {
+	if about.Network == command.Deny {
 		d.Network = "deny"
 	}
 	for _, cache := range about.Caches {

@@ -87,7 +87,7 @@ func TestDiagnose(t *testing.T) {
 // Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")
-	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
+	about := command.About{Mode: command.Off, Shell: "/bin/bash", Network: command.Deny, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
 	if err := d.print(&out, console{}); err != nil {

@@ -1,11 +1,13 @@
 package sandbox
 
+import "errors"
+
 // Supported reports whether this system may be able to confine commands.
 const Supported = true
 
-// Within checks a policy and calls start. Launcher confines the command itself.
-func Within(p Policy, start func(Coverage) error) error {
-	if err := p.check(); err != nil {
+// Within checks a policy and calls join and start. Launcher confines the command itself.
+func Within(p Policy, join func() error, start func(Coverage) error) error {
+	if err := errors.Join(p.check(), join()); err != nil {
 		return err
 	}
 	c := Coverage{Seatbelt: true}

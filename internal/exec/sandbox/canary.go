@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // Canary is the result of one attempt in a confined process.
 type Canary struct {
 	Promise string // name as in Coverage.Missing; "work" for operations that must succeed
@@ -16,7 +18,7 @@ type Targets struct {
 	Elsewhere string
 	Outside   string // a folder with a file and a socket
 	Inside    string // a folder with files "protected", "hidden", "free" and "folder/hidden"
-	TCP, UDP  string // addresses with a listener
+	TCP, UDP  string // addresses with a listener; that of UDP sends back what it gets
 	Abstract  string // name of an abstract socket with a listener
 	PID       int    // process id of the server
 	Memory    int    // id of a System V segment; -1: none
@@ -29,6 +31,12 @@ func (t Targets) Socket() string { return t.Outside + "/s" }
 
 // deep returns the path of a hidden file in a folder of its own, which could be moved.
 func (t Targets) deep() string { return t.Inside + "/folder/hidden" }
+
+// NoNetwork returns the result for a command that cannot have a network of its own.
+func NoNetwork(reason error) Canary {
+	i := slices.IndexFunc(promises, func(p promise) bool { return p.name == promiseNetwork })
+	return Canary{Promise: promiseNetwork, Meaning: promises[i].meaning, Detail: reason.Error()}
+}
 
 // promiseWork is the name of the operations that must succeed under a policy.
 const promiseWork = "work"

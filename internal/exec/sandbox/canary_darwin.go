@@ -21,6 +21,7 @@ var attempts = []struct {
 	{promiseRead, []attempt{tryRead}},
 	{promiseTCP, []attempt{tryTCP}},
 	{promiseUDP, []attempt{tryUDP}},
+	{promiseNetwork, nil},
 	{promiseUnix, []attempt{tryUnix}},
 	{promiseKill, []attempt{func(_ Policy, t Targets) error { return unix.Kill(t.PID, 0) }}},
 	{promisePtrace, nil},

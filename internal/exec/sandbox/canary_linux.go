@@ -3,9 +3,11 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +25,7 @@ var attempts = []struct {
 	{promiseRead, []attempt{tryRead}},
 	{promiseTCP, []attempt{tryTCP}},
 	{promiseUDP, []attempt{tryUDP}},
+	{promiseNetwork, []attempt{tryTCP, tryEcho, tryInterfaces, tryRoute("192.0.2.1:9"), tryRoute("[2001:db8::1]:9")}},
 	{promiseUnix, []attempt{tryUnix}},
 	{promiseAbstract, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Abstract) }}},
 	{promiseKill, []attempt{tryKill}},
@@ -54,6 +57,50 @@ func tryElsewhere(p Policy, t Targets) error {
 
 func tryAttribute(_ Policy, t Targets) error {
 	return unix.Setxattr(t.Outside+"/file", "user.canary", []byte("x"), 0)
+}
+
+// tryEcho sends a datagram to a listener that sends it back. A write alone shows
+// nothing: it succeeds for a closed port, too.
+func tryEcho(_ Policy, t Targets) error {
+	c, err := net.Dial("udp", t.UDP)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte("canary")); err != nil {
+		return err
+	}
+	_, err = c.Read(make([]byte, 10))
+	return err
+}
+
+// tryInterfaces looks for an interface of a network that is not this machine.
+func tryInterfaces(Policy, Targets) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
+			return nil
+		}
+	}
+	return errors.New("only the loopback interface is up")
+}
+
+// tryRoute looks for a route to an address that is reserved for documentation. It
+// sends nothing. ICMP and raw sockets need a route, too.
+func tryRoute(to string) attempt {
+	return func(Policy, Targets) error {
+		c, err := net.Dial("udp", to)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
 }
 
 // errApart is the error where process ids of the server mean nothing in this

@@ -17,7 +17,7 @@ type attempt func(p Policy, t Targets) error
 
 // TryCanaries tries what each promise forbids, and operations that must succeed.
 // This process must have applied the policy. If the network is allowed, TCP and UDP
-// are not tried.
+// are not tried. The promise network is tried only of a network of its own.
 func TryCanaries(p Policy, t Targets) []Canary {
 	meaning := map[string]string{}
 	for _, pr := range promises {
@@ -26,6 +26,9 @@ func TryCanaries(p Policy, t Targets) []Canary {
 	var out []Canary
 	for _, a := range attempts {
 		if p.online() && (a.promise == promiseTCP || a.promise == promiseUDP) {
+			continue
+		}
+		if a.promise == promiseNetwork && !p.OwnNetwork {
 			continue
 		}
 		c := Canary{Promise: a.promise, Meaning: meaning[a.promise], Held: len(a.try) > 0, Detail: "nothing was tried"}

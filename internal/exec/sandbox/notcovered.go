@@ -7,6 +7,8 @@ import "slices"
 var NotCovered = slices.Concat(systemLimits, []string{
 	"names, sizes and times of files can be looked at, and their use watched (inotify), except below /run, /tmp, /var/tmp and what is hidden",
 	"a program that is setuid already and can be written to stays so when it is changed through a shared mapping",
+	"a host is judged by the name that a command asks the proxy for: a server that answers for several names can be asked for another one over the same connection (domain fronting)",
+	"in the network of a session its commands reach each other's ports; a socket in a writable folder reaches whoever listens there, in any network",
 	"time, memory, disk space and the number of processes are not limited",
 	"what is writable and run later, outside of the sandbox, is not contained then: build files, scripts, files that a configuration of git names (include, core.hooksPath), the steps of a rebase that was not finished",
 	"what a command writes to caches of build tools is used by later commands in the same workspace, and by other projects where doctor reports that they are shared",

@@ -78,6 +78,10 @@ type Policy struct {
 	TempDir string
 	// Network allows internet sockets. It has no effect with ReadOnly.
 	Network bool
+	// OwnNetwork is set if the command is started in a network namespace of its own,
+	// or of its session, with only a loopback interface. Then nothing is confined
+	// unless that is so. It does not open sockets: Network does.
+	OwnNetwork bool
 	// FileRights retains capabilities over files of other users for a root process
 	// (CHOWN, DAC_OVERRIDE, FOWNER; DAC_READ_SEARCH if ReadOnly). It is for a
 	// server that runs as root on files of another user. It applies only where both
@@ -88,8 +92,9 @@ type Policy struct {
 	Outside Namespaces
 }
 
-// Namespaces identifies the namespaces of a process by the links of /proc/self/ns.
-type Namespaces struct{ Mount, PID, IPC string }
+// Namespaces identifies the namespaces of a process, or of the calling thread for Net,
+// by the links of /proc/self/ns and /proc/thread-self/ns.
+type Namespaces struct{ Mount, PID, IPC, Net string }
 
 // Coverage reports which parts of a policy are enforced.
 type Coverage struct {
@@ -133,6 +138,10 @@ func (p Policy) layered() []string {
 }
 
 func (p Policy) online() bool { return p.Network && !p.ReadOnly }
+
+// resolves reports whether a command may ask the name services of the system. In a
+// network of its own it may not: names that it asks for would leave the machine.
+func (p Policy) resolves() bool { return p.online() && !p.OwnNetwork }
 
 // check returns an error for a policy that is certainly a mistake.
 func (p Policy) check() error {

@@ -51,6 +51,7 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		return t, done, err
 	}
 	undo = append(undo, func() { udp.Close() })
+	go echo(udp)
 	t.TCP, t.UDP = tcp.Addr().String(), udp.LocalAddr().String()
 	socket, err := listenUnix(t.Socket())
 	if err != nil {
@@ -70,4 +71,16 @@ func listenUnix(name string) (done func(), err error) {
 	}
 	s.(*net.UnixListener).SetUnlinkOnClose(false)
 	return func() { s.Close() }, nil
+}
+
+// echo sends datagrams back until c is closed.
+func echo(c net.PacketConn) {
+	buf := make([]byte, 64)
+	for {
+		n, from, err := c.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		_, _ = c.WriteTo(buf[:n], from)
+	}
 }
