@@ -121,6 +121,7 @@ type contained struct {
 	Landlock  int       `json:"landlock"`        // the ABI in force, 0 for none
 	Seccomp   bool      `json:"seccomp"`
 	Mounts    bool      `json:"mounts"`
+	Seatbelt  bool      `json:"seatbelt"` // experimental
 	Promises  []promise `json:"promises"`
 }
 
@@ -242,7 +243,7 @@ func examined(tool string, t command.Trial) contained {
 		out.Error = t.Err.Error()
 		return out
 	}
-	out.Landlock, out.Seccomp, out.Mounts = t.Coverage.Landlock, t.Coverage.Seccomp, t.Coverage.Mounts
+	out.Landlock, out.Seccomp, out.Mounts, out.Seatbelt = t.Coverage.Landlock, t.Coverage.Seccomp, t.Coverage.Mounts, t.Coverage.Seatbelt
 	for _, canary := range t.Canaries {
 		p := promise{Name: canary.Promise, Meaning: canary.Meaning, Held: canary.Held, Detail: canary.Detail}
 		if !p.Held {

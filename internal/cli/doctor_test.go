@@ -110,6 +110,23 @@ BashReadOnly: not contained: switched off
 	}
 }
 
+// The containment of macOS is called experimental, though a trial found it whole.
+func TestDiagnosisSeatbelt(t *testing.T) {
+	r := whole()
+	r.Write.Coverage = sandbox.Coverage{Seatbelt: true}
+	d := diagnose(command.About{Mode: command.Auto, Shell: "/bin/bash"}, r)
+	var k checkup
+	k.common = &common{}
+	k.containment(d)
+	if c := k.checks[0]; c.Status != checkWarn || c.Detail != "in force by Seatbelt, which is experimental" {
+		t.Errorf("got %+v", c)
+	}
+	var out strings.Builder
+	if err := d.print(&out, console{}); err != nil || !strings.Contains(out.String(), "\nBash: contained (Seatbelt, experimental)\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // TestDiagnosisPowerShell checks that doctor names the tool that runs commands.
 func TestDiagnosisPowerShell(t *testing.T) {
 	off := errors.New("unsupported")

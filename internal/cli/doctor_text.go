@@ -134,6 +134,8 @@ func (d *diagnosis) verdict() string {
 			return "there is no containment here (" + why + "), so commands may touch whatever you may"
 		}
 		return "there is no containment here, so commands may touch whatever you may"
+	case d.Tools[0].Seatbelt:
+		return "in force by Seatbelt, which is experimental"
 	}
 	for _, t := range d.Tools {
 		for _, p := range t.Promises {
@@ -197,6 +199,9 @@ func (t contained) layers() string {
 	}
 	if t.Mounts {
 		layers = append(layers, "mounts")
+	}
+	if t.Seatbelt {
+		layers = append(layers, "Seatbelt, experimental")
 	}
 	return or(strings.Join(layers, ", "), "nothing is in force")
 }

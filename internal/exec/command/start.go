@@ -425,7 +425,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect...)
 		tried = report.Write.Coverage
 	}
-	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {
+	if r.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}
@@ -446,7 +446,7 @@ func encode(v any) json.RawMessage {
 // Supervise runs a supervisor of a command, in a process whose only argument is
 // process.Arg. It returns the exit code.
 func Supervise() int {
-	return process.Serve(func(spec json.RawMessage, join, start func() error) error {
+	return process.Serve(func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error {
 		var c confinement
 		if err := json.Unmarshal(spec, &c); err != nil {
 			return err
@@ -460,7 +460,7 @@ func Supervise() int {
 					return err
 				}
 			}
-			return start()
+			return start(sandbox.Launcher(c.Policy)...)
 		})
 	})
 }

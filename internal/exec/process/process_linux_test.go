@@ -210,6 +210,18 @@ func TestConfine(t *testing.T) {
 	}
 }
 
+// A command is started by the launcher of its confinement.
+func TestLauncher(t *testing.T) {
+	r := newRunner(t, Config{})
+	s := script(t, "echo ${HOME-none} $0")
+	s.Env = append(s.Env, "HOME=/home/u")
+	s.Confine = json.RawMessage(`"launch"`)
+	p, o := start(t, r, s)
+	if e := wait(t, p); e.Code != 0 || !strings.HasPrefix(o.all(t), "none ") {
+		t.Errorf("got %+v, %s", e, o.text)
+	}
+}
+
 // TestLeftover checks that a child that holds the pipe open after the shell's exit
 // delays nothing, and is named.
 func TestLeftover(t *testing.T) {

@@ -29,8 +29,9 @@ const usage = Arg + " is how the server starts and ends one command; it is not f
 // Confine applies the content of Spec.Confine permanently to one thread of the
 // supervisor, or to all threads. On that thread it calls join before it applies
 // anything, and start afterwards. join moves the thread into Spec.Network, and start
-// starts the command. The thread must live on: the command ends with it.
-type Confine func(spec json.RawMessage, join, start func() error) error
+// starts the command, by the program and arguments in launcher if there are any. The
+// thread must live on: the command ends with it.
+type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error
 
 // Serve runs a supervisor and returns its exit code. The process must do nothing
 // else.

@@ -69,8 +69,9 @@ func (t *tree) start(c command, files []int, confine Confine) error {
 	}
 	var started error
 	begun := false
-	err = confine(c.Confine, join, func() error {
+	err = confine(c.Confine, join, func(launcher ...string) error {
 		begun = true
+		c.Args = append(launcher, c.Args...)
 		if started = errNotJoined; joined {
 			started = t.fork(c, std)
 		}

@@ -136,6 +136,15 @@ func apply(p Policy, s switches) (Coverage, error) {
 	}, nil
 }
 
+// Launcher returns nothing: Within confines the command.
+func Launcher(Policy) []string { return nil }
+
+// systemLimits are the limits that only this system has.
+var systemLimits = []string{
+	"a name is masked as the file it is when a command starts: if a process outside replaces that file meanwhile, the new one is not masked",
+	"a socket that a service binds later, or bound by a relative path, can be reached outside of /run, /tmp and /var/tmp (before Landlock ABI 9)",
+}
+
 // CurrentNamespaces returns the namespaces of this process, for Policy.Outside.
 func CurrentNamespaces() Namespaces {
 	read := func(link string) string {

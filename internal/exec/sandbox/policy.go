@@ -19,8 +19,8 @@
 // between them fail with EXDEV, after which programs copy. The bits setuid and
 // setgid cannot be set on anything, so a folder cannot get setgid either.
 //
-// The package works on Linux only. Elsewhere Within fails with
-// errors.ErrUnsupported.
+// On macOS, which is experimental, the command is started by Launcher, within a profile of
+// Seatbelt (seatbelt.go). On other systems Within fails with errors.ErrUnsupported.
 //
 // # Details
 //
@@ -102,8 +102,12 @@ type Coverage struct {
 	Seccomp  bool     // whether the filter of system calls is installed
 	Layers   bool     // whether each folder of Layered has a layer
 	Mounts   bool     // whether the rest of the system is read-only and masks are mounted
+	Seatbelt bool     // whether a profile of Seatbelt confines the command; Launcher applies it
 	Missing  []string // promises that do not hold here, each "name: reason"
 }
+
+// Masks reports whether what a policy hides in a readable folder cannot be read.
+func (c Coverage) Masks() bool { return c.Mounts || c.Seatbelt }
 
 // writable returns the paths of the policy that a command may change.
 func (p Policy) writable() []string {
