@@ -36,7 +36,7 @@ func pass(dst, src net.Conn) {
 		_, err = io.Copy(dst, src) // within the kernel, by splice
 	}
 	if err == nil {
-		err = dst.Close()
+		err = closeWrite(dst)
 	}
 	if err != nil {
 		dst.Close()
