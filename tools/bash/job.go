@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -163,8 +162,11 @@ func (j *job) notes(r command.Result) (notes []string) {
 	if r.Cut {
 		notes = append(notes, "another process still has its output, so its end may be missing")
 	}
-	for _, fact := range slices.Concat(r.Blocked, r.Refused) {
+	for _, fact := range r.Blocked {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
+	}
+	for _, fact := range r.Refused {
+		notes = append(notes, "network: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {
 		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was moved to "+plain.Line(r.Quarantine)+". If it was intended, ask the user to move it back")

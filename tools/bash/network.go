@@ -19,8 +19,12 @@ import (
 	"mcp-toolset/web/site"
 )
 
-// mostRefused is the limit of refused hosts that an answer describes.
-const mostRefused = 3
+// mostShown is the limit of hosts that an answer describes, and maxFailed of those that are
+// stored.
+const (
+	mostShown = 3
+	maxFailed = 1000
+)
 
 // outlet connects a command to the hosts that it may reach. It is used by one command, also
 // after the call that has started it.
@@ -29,13 +33,18 @@ type outlet struct {
 	dialer dial.Dialer
 	local  command.Local
 
-	mu      sync.Mutex
-	refused []site.Site
-	texts   []string // by refused, mostRefused at most
+	mu     sync.Mutex
+	failed []failedSite
+}
+
+// failedSite is a site to which the last connection was refused or has failed.
+type failedSite struct {
+	site site.Site
+	fact string
 }
 
 // serve connects the clients of a listener, and returns a function that ends them and returns
-// a fact for each host that was refused.
+// facts on the hosts that were not reached.
 func (c *call) serve(l net.Listener, local command.Local) (stop func() []string) {
 	rules := c.env.Commands.Connections
 	o := &outlet{rules: rules, local: local, dialer: dial.Dialer{Getenv: c.o.Getenv, Check: rules.CheckAddr}}
@@ -43,7 +52,7 @@ func (c *call) serve(l net.Listener, local command.Local) (stop func() []string)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect})
+		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect, Refused: o.note})
 	}()
 	return func() []string {
 		cancel()
@@ -53,20 +62,22 @@ func (c *call) serve(l net.Listener, local command.Local) (stop func() []string)
 }
 
 // connect connects to a site if the rules or the user allow it.
-func (o *outlet) connect(ctx context.Context, to site.Site) (net.Conn, error) {
-	if to.Class() == site.Loopback {
-		if conn, err := o.inside(ctx, to); err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
-			return conn, err
+func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err error) {
+	defer func() {
+		if err == nil {
+			o.forget(to)
 		}
+	}()
+	if to.Class() != site.Loopback {
+		return o.outside(ctx, to)
 	}
-	conn, err := o.outside(ctx, to)
-	var refusal *fault.Fault
-	if errors.As(err, &refusal) {
-		if to.Class() == site.Loopback {
-			refusal = fault.New("nothing in this session listens on "+to.String(), "Start the server with run_in_background, or ask the user to add an allow rule such as WebFetch(domain:"+to.String()+") for one outside of the session.")
-			err = refusal
-		}
-		o.note(to, refusal)
+	if conn, err = o.inside(ctx, to); !errors.Is(err, syscall.ECONNREFUSED) {
+		return conn, err
+	}
+	conn, err = o.outside(ctx, to)
+	if f, refused := errors.AsType[*fault.Fault](err); refused && f != nil {
+		return nil, fault.New("nothing in this session listens on "+to.String(),
+			"Start the server with run_in_background, or ask the user to add an allow rule such as WebFetch(domain:"+to.String()+") for one outside of the session.")
 	}
 	return conn, err
 }
@@ -93,25 +104,32 @@ func (o *outlet) outside(ctx context.Context, to site.Site) (net.Conn, error) {
 	return o.dialer.Connect(ctx, to)
 }
 
-// note records a refused host, once.
-func (o *outlet) note(to site.Site, f *fault.Fault) {
+// note records a site that was not reached. Most programs do not show why.
+func (o *outlet) note(to site.Site, err error) {
+	o.forget(to)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if slices.Contains(o.refused, to) {
-		return
-	}
-	if o.refused = append(o.refused, to); len(o.texts) < mostRefused {
-		o.texts = append(o.texts, strings.TrimSuffix(f.Fact+". "+f.Next, "."))
+	if len(o.failed) < maxFailed {
+		o.failed = append(o.failed, failedSite{to, strings.TrimSuffix(err.Error(), ".")})
 	}
 }
 
-// facts returns the facts on the refused hosts.
-func (o *outlet) facts() []string {
+// forget removes the record of a site that was reached after all.
+func (o *outlet) forget(to site.Site) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	texts := slices.Clone(o.texts)
-	if more := len(o.refused) - len(texts); more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more hosts were refused", more))
+	o.failed = slices.DeleteFunc(o.failed, func(f failedSite) bool { return f.site == to })
+}
+
+// facts returns the facts on the sites that were not reached.
+func (o *outlet) facts() (facts []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, f := range o.failed {
+		if i == mostShown {
+			return append(facts, fmt.Sprintf("%d more hosts were not reached", len(o.failed)-i))
+		}
+		facts = append(facts, f.fact)
 	}
-	return texts
+	return facts
 }
