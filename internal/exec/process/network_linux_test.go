@@ -186,6 +186,28 @@ func TestNetworkGone(t *testing.T) {
 	}
 }
 
+// TestNurseryKilled checks that a supervisor starts just after the nursery was killed.
+func TestNurseryKilled(t *testing.T) {
+	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
+	if _, err := r.Tier(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	for range 10 {
+		r.mu.Lock()
+		n := r.nests.current
+		r.mu.Unlock()
+		if n != nil {
+			n.child.signal(unix.SIGKILL)
+		}
+		s, err := r.fresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.discard()
+		<-s.exited
+	}
+}
+
 // TestNurseryStopped checks that a nursery that was stopped continues, and that one
 // that does not answer is replaced.
 func TestNurseryStopped(t *testing.T) {
