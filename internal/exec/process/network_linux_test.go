@@ -138,6 +138,13 @@ func TestNetworkSockets(t *testing.T) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	if _, err := other.Dial(t.Context(), addr); err == nil || time.Since(began) > time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
 	if _, err := n.Dial(t.Context(), netip.AddrPort{}); err == nil {
 		t.Error("connected to no address")
 	}

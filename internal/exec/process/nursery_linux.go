@@ -216,6 +216,9 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 	defer n.giveUp(id, got)
 	began := time.Now()
 	if err := n.send(request{ID: id, Do: do}, files...); err != nil {
+		if failed := (*net.OpError)(nil); !errors.As(err, &failed) {
+			return answer{}, err // a file is closed
+		}
 		return answer{}, n.exitError(err)
 	}
 	tick := time.NewTicker(answerWait)
