@@ -138,6 +138,13 @@ func TestNetworkSockets(t *testing.T) {
 			t.Errorf("%s: %v", to, err)
 		}
 	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	if _, err := other.Dial(t.Context(), addr); err == nil || time.Since(began) > time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
 	if _, err := n.Dial(t.Context(), netip.AddrPort{}); err == nil {
 		t.Error("connected to no address")
 	}
@@ -183,6 +190,28 @@ func TestNetworkGone(t *testing.T) {
 	again := newNetwork(t, r)
 	if e, out := runIn(t, r, again, showNetwork); e.Code != 0 || out != namespaceOf(t, again.space) {
 		t.Errorf("%+v, %s", e, out)
+	}
+}
+
+// TestNurseryKilled checks that a supervisor starts just after the nursery was killed.
+func TestNurseryKilled(t *testing.T) {
+	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
+	if _, err := r.Tier(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	for range 10 {
+		r.mu.Lock()
+		n := r.nests.current
+		r.mu.Unlock()
+		if n != nil {
+			n.child.signal(unix.SIGKILL)
+		}
+		s, err := r.fresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.discard()
+		<-s.exited
 	}
 }
 

@@ -65,6 +65,7 @@ func TestBlocked(t *testing.T) {
 		{apart, "ssh: Could not resolve hostname github.com: Temporary failure in name resolution", "through the proxy"},
 		{apart, "ping: example.org: Temporary failure in name resolution", "through the proxy"},
 		{apart, "connect: Network is unreachable", "through the proxy"},
+		{apart, "ping: socket: Operation not permitted", "through the proxy"},
 		{apart, "OSError: [Errno 101] Network is unreachable", "through the proxy"},
 		{apart, "socket.gaierror: [Errno -3] Temporary failure in name resolution", "through the proxy"},
 		{apart, "dial tcp: lookup example.org on 127.0.0.53:53: read udp 127.0.0.1:4->127.0.0.53:53: read: connection refused", "through the proxy"},

@@ -13,6 +13,9 @@
 // all this the other layers still work, and Coverage reports the promises that do
 // not hold.
 //
+// A network namespace is joined by the one thread that Within confines. /proc/net then
+// still lists the unix sockets of the server's network, which must be masked.
+//
 // NotCovered lists the limits that no layer enforces and no canary shows. For
 // protected and hidden names, the folders above them up to the writable one become
 // mount points. These cannot be renamed or removed (EBUSY), and rename and link
