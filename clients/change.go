@@ -58,8 +58,8 @@ func (r *Refusal) Unwrap() error { return r.Err }
 var ErrOther = errors.New("the name belongs to another server")
 
 // Snippet returns the text that a file needs for a server.
-func (p Place) Snippet(name, command string, args []string) string {
-	return p.Client.Format.Snippet([]string{p.Client.Table, name}, p.Client.entry(name, command, args))
+func (p Place) Snippet(name string, e Entry) string {
+	return p.Client.Format.Snippet([]string{p.Client.Table, name}, p.Client.entry(name, e))
 }
 
 // Entry returns the server with a name, and whether there is one.
@@ -77,23 +77,54 @@ func (p Place) Entry(name string) (e Entry, ok bool, err error) {
 	return e, ok, err
 }
 
-// Install adds a server to a file, or makes one with this name start command. It leaves other
-// settings of an entry. With dry it changes nothing. Errors are *Refusal, and the file is then as it
-// was.
-func (p Place) Install(ctx context.Context, name, command string, args []string, dry bool) (*Change, error) {
+// Ours returns the names of the servers in a file that are this program, in alphabetical order.
+func (p Place) Ours() (names []string) {
+	src, err := read(p.Path)
+	if err != nil {
+		return nil
+	}
+	value, _, _ := p.Client.Format.Get(src, p.Client.Table)
+	table, _ := value.(map[string]any)
+	for name, value := range table {
+		if parseEntry(value).Ours() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Install adds a server to a file, or makes one with this name start the command of e, or reach its
+// URL. It leaves other settings of an entry, unless the entry was of the other kind. With dry it
+// changes nothing. Errors are *Refusal, and the file is then as it was.
+func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
 		value, ok, err := p.Client.Format.Get(c.Before, path...)
 		if err != nil {
 			return false, err
 		}
-		entry := p.Client.entry(name, command, args)
+		entry := p.Client.entry(name, e)
 		if !ok {
 			c.After, err = p.Client.Format.Set(c.Before, path, entry)
 			return true, err
 		}
-		if c.Was = parseEntry(value); !c.Was.Ours() {
+		old, made := p.original(c.Before, name, value)
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (e.URL == "" || c.Was.URL != e.URL) { // the user vouches for a URL
 			return false, ErrOther
+		}
+		if (c.Was.URL == "") != (e.URL == "") {
+			var rest []byte // the file without the entry
+			switch {
+			case !made:
+				rest, err = p.Client.Format.Remove(c.Before, path)
+			case old != "":
+				rest, err = read(old)
+			}
+			if err == nil {
+				c.After, err = p.Client.Format.Set(rest, path, entry)
+			}
+			return !made, err
 		}
 		c.After = c.Before
 		table := value.(map[string]any)
@@ -104,7 +135,6 @@ func (p Place) Install(ctx context.Context, name, command string, args []string,
 				}
 			}
 		}
-		_, made := p.original(c.Before, name, value)
 		return !made, nil
 	})
 }
@@ -120,11 +150,12 @@ func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, e
 			c.After = c.Before
 			return false, err
 		}
-		if c.Was = parseEntry(value); !c.Was.Ours() {
+		var made bool
+		spent, made = p.original(c.Before, name, value)
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() {
 			return false, ErrOther
 		}
-		var made bool
-		if spent, made = p.original(c.Before, name, value); made {
+		if made {
 			if c.After = nil; spent != "" {
 				c.After, err = read(spent)
 			}
@@ -143,10 +174,10 @@ func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, e
 // one, or that Install made the file; it is false if anything else has changed since then.
 func (p Place) original(src []byte, name string, value any) (backup string, made bool) {
 	was := parseEntry(value)
-	if len(was.Command) == 0 {
+	if len(was.Command) == 0 && (was.URL == "" || !p.Client.TakesURL()) {
 		return "", false
 	}
-	entry := p.Client.entry(name, was.Command[0], was.Command[1:])
+	entry := p.Client.entry(name, was)
 	path := []string{p.Client.Table, name}
 	matches := func(old []byte) bool {
 		if _, ok, err := p.Client.Format.Get(old, path...); ok || err != nil {
@@ -208,7 +239,7 @@ func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool
 		return nil, err
 	}
 	defer roots.Close()
-	files := workspace.NewFiles(roots, func(string, string) error { return nil })
+	files := workspace.NewFiles(roots, func(string, string) error { return nil }).Private()
 	written, err := files.Update(ctx, p.Path, func(old *workspace.Old) ([]byte, error) {
 		if c != nil && c.Backup != "" { // the file has changed since then
 			if err := os.Remove(c.Backup); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // install installs with fixed arguments.
 func install(t *testing.T, p Place, dry bool) (*Change, error) {
-	return p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio"}, dry)
+	return p.Install(t.Context(), "toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}, dry)
 }
 
 // names returns the names in a folder.
@@ -146,7 +146,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			write(t, p.Path, "{\"numStartups\": "+strings.Repeat("2", tries)+"}")
 		}
 		var err error
-		c.After, err = edit.JSON.Set(c.Before, []string{"mcpServers", "toolset"}, p.Client.entry("toolset", "mcp-toolset", nil))
+		c.After, err = edit.JSON.Set(c.Before, []string{"mcpServers", "toolset"}, p.Client.entry("toolset", Entry{Command: []string{"mcp-toolset"}}))
 		return true, err
 	})
 	if err != nil || tries != 3 || !strings.HasPrefix(content(t, p.Path), "{\"numStartups\": 22, \"mcpServers\"") {
@@ -176,7 +176,7 @@ func TestCancelled(t *testing.T) {
 func TestDry(t *testing.T) {
 	p := system(t, "linux", nil).User(Find("codex"))
 	change, err := install(t, p, true)
-	if err != nil || change.Before != nil || content(t, p.Path) != "none" || string(change.After) != p.Snippet("toolset", "/bin/mcp-toolset", []string{"stdio"}) {
+	if err != nil || change.Before != nil || content(t, p.Path) != "none" || string(change.After) != p.Snippet("toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}) {
 		t.Errorf("%+v, %v", change, err)
 	}
 }

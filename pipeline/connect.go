@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-toolset/internal/consent/approval"
 	faults "mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -21,10 +22,6 @@ import (
 // programs wait longer for a proxy.
 const connectionTime = 30 * time.Second
 
-// connectionName is the name under which connections appear in questions, approvals and the
-// audit log.
-const connectionName = "Network"
-
 // connectionInput is the input of a connection.
 type connectionInput struct {
 	Host string `json:"host" jsonschema:"Host name or address"`
@@ -37,7 +34,7 @@ func (in connectionInput) site() site.Site { return site.Site{Host: in.Host, Por
 var connectionTool = sync.OnceValue(func() *tools.Tool {
 	always := tools.Always[connectionInput]()
 	return tools.MustBuild(tools.Def[connectionInput, connectionInput, struct{}]{
-		Name: connectionName, Title: "Connect a command", Prompt: "A connection of a command.",
+		Name: approval.Network, Title: "Connect a command", Prompt: "A connection of a command.",
 		SearchHint:  "network connection of a command to a host",
 		Description: func(in connectionInput) string { return "Let commands connect to " + in.site().String() },
 		// The decision on the command has covered its effects.
@@ -62,7 +59,7 @@ type connections struct {
 // newConnections returns the connections of a call, and how they learn of its end.
 func (c *call) newConnections() (tools.Connections, func()) {
 	s := &connections{p: c.p, ended: make(chan struct{}), request: Request{
-		Tool: connectionName, Session: c.Session, Log: c.p.Log, ID: c.ID, Unattended: c.Unattended,
+		Tool: approval.Network, Session: c.Session, Log: c.p.Log, ID: c.ID, Unattended: c.Unattended,
 	}}
 	if c.AskWaits {
 		s.request.Ask = c.Ask
@@ -120,7 +117,7 @@ func (s *connections) ask(ctx context.Context, c *call, to site.Site) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectionTime)
 	defer cancel()
-	first, done := s.request.Session.Question(ctx, connectionName+" "+to.String())
+	first, done := s.request.Session.Question(ctx, approval.Network+" "+to.String())
 	defer done()
 	// Another connection may have been answered meanwhile.
 	if err := s.decide(c)(ctx); err != nil {

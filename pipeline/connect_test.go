@@ -30,7 +30,7 @@ func TestConnections(t *testing.T) {
 	b := newBench(t, `{"permissions":{"allow":["WebFetch(domain:ok.example)"],"deny":["WebFetch(domain:no.example)"]}}`)
 	var logged []string
 	b.Audit = func(_ context.Context, e audit.Entry) error {
-		if e.Tool == connectionName {
+		if e.Tool == approval.Network {
 			logged = append(logged, string(e.Input)+" "+e.Decision.Behavior+" "+e.Outcome)
 			if e.Parent == "" || e.Parent == e.Call {
 				t.Errorf("the entry belongs to no call: %+v", e)

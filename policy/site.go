@@ -100,7 +100,8 @@ func (p *Policy) CheckAddr(s site.Site, addr netip.Addr) Decision {
 		return c.unresolvedSite(s)
 	}
 	class := site.ClassOf(addr)
-	if class == site.Public || p.named(s, func(q site.Pattern) bool { return q.Opens(s, addr) }) {
+	mirrored := p.usual(func(q site.Pattern) bool { return q.Exactly(s) }) && site.Mirrors(addr)
+	if class == site.Public || mirrored || p.named(s, func(q site.Pattern) bool { return q.Opens(s, addr) }) {
 		return Decision{Behavior: Allow, Layer: LayerSite, Reason: "the address is public, or a rule names it"}
 	}
 	return Decision{

@@ -30,6 +30,8 @@ import (
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
 	"mcp-toolset/tools"
+	"mcp-toolset/web/registry"
+	"mcp-toolset/web/site"
 )
 
 // Config holds the parts and settings of a server. Tools, Roots, State and Log
@@ -55,6 +57,7 @@ type Config struct {
 	Home       string             // the user's home folder; "" if there is none
 	Notice     string             // text added to the first result of each session; may be ""
 	Secrets    policy.Secrets     // files that may hold credentials; may be nil
+	Hosts      []registry.Host    // hosts that commands may reach without a rule
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answer over stdio in the order of calls
@@ -137,7 +140,7 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
@@ -215,6 +218,13 @@ func (a *Assembly) Close() error {
 		errs = append(errs, a.closers[i].Close())
 	}
 	return errors.Join(errs...)
+}
+
+func patterns(hosts []registry.Host) (out []site.Pattern) {
+	for _, h := range hosts {
+		out = append(out, h.Pattern)
+	}
+	return out
 }
 
 // names returns the names that rules may use, including former names.

@@ -24,7 +24,6 @@ import (
 	"mcp-toolset/internal/record/schedule"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
-	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -187,8 +186,8 @@ func (p *Plan) work(background *task.Registry, sessions *peers.Registry, locks *
 func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Options {
 	o := bash.Options{
 		Commands: commands, Tasks: task.New(time.Now), Foreground: p.options.Foreground,
-		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0),
-		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
+		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0), Getenv: p.options.Getenv,
+		Default: milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
 	if !p.options.Untried {
 		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }
@@ -221,7 +220,7 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
-		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: box.Network == settings.NetworkDeny,
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: command.NetworkMode(box.Network),
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
 }

@@ -66,7 +66,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "skills", "upstream", "web search", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "network", "skills", "upstream", "web search", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -119,6 +119,7 @@ func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
 		return d, nil
 	}
 	k.containment(tried)
+	k.network(tried)
 	if k.detailed {
 		k.notOffered(tried)
 	}
@@ -280,6 +281,17 @@ func (k *checkup) containment(d *diagnosis) {
 		k.add(checkWarn, "containment", more, "%s", verdict)
 	default:
 		k.add(checkOK, "containment", "", "%s (%s), with the shell %s", verdict, d.Tools[0].layers(), d.Shell)
+	}
+}
+
+// network summarizes which hosts commands reach.
+func (k *checkup) network(d *diagnosis) {
+	switch {
+	case !d.Tools[0].Contained: // the check of the containment covers it
+	case d.NetworkProblem != "":
+		k.add(checkWarn, "network", `set "network" in "sandbox" of the settings to "allow" or "deny" if that suits you`, "%s", d.networkText())
+	default:
+		k.add(checkOK, "network", "", "%s", d.networkText())
 	}
 }
 

@@ -25,6 +25,7 @@ type client struct {
 	Name    string `json:"name"`
 	File    string `json:"file"`
 	Project bool   `json:"project,omitempty"` // whether the file is that of the first root
+	Server  string `json:"server,omitempty"`  // name of the entry, if it is not the usual one
 	State   string `json:"state"`
 	Problem string `json:"problem,omitempty"`
 	next    string // the next step after Problem
@@ -32,10 +33,14 @@ type client struct {
 }
 
 func (c client) label() string {
-	if c.Project {
-		return c.Name + " (project)"
+	label := c.Name
+	if c.Server != "" {
+		label += " as " + c.Server
 	}
-	return c.Name
+	if c.Project {
+		label += " (project)"
+	}
+	return label
 }
 
 // clientsOf returns the clients on this system, with the server that install adds if it is given no
@@ -56,27 +61,51 @@ func (in *installer) findClients(project string) (list []client) {
 		c := &clients.List[i]
 		set := false
 		if len(c.Project) > 0 && project != "" && project != in.host.Home {
-			if found := in.finding(in.system.InProject(c, project), self, true); found.State != clientNotSet {
-				list = append(list, found)
-				set = found.State == clientSet
+			for _, found := range in.findings(in.system.InProject(c, project), self, true) {
+				if found.State != clientNotSet {
+					list = append(list, found)
+					set = set || found.State == clientSet
+				}
 			}
 		}
 		p := in.system.User(c)
-		if found := in.finding(p, self, false); p.Found && !(set && found.State == clientNotSet) {
-			list = append(list, found)
+		for _, found := range in.findings(p, self, false) {
+			if p.Found && !(set && found.State == clientNotSet) {
+				list = append(list, found)
+			}
 		}
 	}
 	return list
 }
 
-// finding describes a place. self is the absolute path of this program.
-func (in *installer) finding(p clients.Place, self string, project bool) client {
+// findings describes the servers at a place that are this program, whatever their names, or else the
+// one with the usual name. self is the absolute path of this program.
+func (in *installer) findings(p clients.Place, self string, project bool) (list []client) {
+	for _, name := range in.names(p) {
+		list = append(list, in.finding(p, name, self, project))
+	}
+	return list
+}
+
+// names returns the names of the servers at a place that are this program, or the usual name.
+func (in *installer) names(p clients.Place) []string {
+	if names := p.Ours(); len(names) > 0 {
+		return names
+	}
+	return []string{in.name}
+}
+
+func (in *installer) finding(p clients.Place, name, self string, project bool) client {
 	c := client{Name: p.Client.Name, File: plain.Text(p.Path), Project: project, State: clientSet, found: p.Client}
 	install := "mcp-toolset install " + c.Name
 	if project {
 		install += " --project"
 	}
-	entry, ok, err := p.Entry(in.name)
+	if name != in.name {
+		c.Server = plain.Line(name)
+		install += " --name " + c.Server
+	}
+	entry, ok, err := p.Entry(name)
 	switch {
 	case err != nil:
 		c.State, c.Problem, c.next = clientUnclear, plain.Line(err.Error()), "correct the file"
@@ -92,6 +121,9 @@ func (in *installer) finding(p clients.Place, self string, project bool) client 
 	case self != "" && (clients.Entry{Command: entry.Command[:1]}).Ours() && !sameFile(entry.Command[0], self):
 		c.State, c.Problem = clientOther, fmt.Sprintf("%s starts another copy, %s", c.label(), plain.Line(entry.Command[0]))
 		c.next = "run doctor of that one, or " + install + " DIR to start this one"
+	}
+	if c.next != "" && !serverName.MatchString(name) {
+		c.next = "correct the entry " + c.Server // install takes no such name
 	}
 	return c
 }

@@ -52,6 +52,11 @@ func TestCheckClients(t *testing.T) {
 		{"another copy", map[string]string{cursor: starts(copied)}, checkWarn,
 			"cursor starts another copy, HOME/old/mcp-toolset; next: run doctor of that one, or mcp-toolset install cursor DIR to start this one", ""},
 		{"another server", map[string]string{cursor: starts("/bin/other")}, checkWarn, "toolset in cursor is another server; next: mcp-toolset install cursor --name NAME DIR", ""},
+		{"by another name", map[string]string{cursor: strings.Replace(starts(self), "toolset", "my tools", 1), lms: `{}`}, checkOK, "set in cursor as my tools; not set in lm-studio", "  clients  set in cursor as my tools; not set in lm-studio\n"},
+		{"by another name beside another server", map[string]string{cursor: `{"mcpServers": {"toolset": {"command": "/bin/other"}, "b": {"command": "mcp-toolset"}, "a": {"command": "npx", "args": ["mcp-toolset@1"]}}}`}, checkOK,
+			"set in cursor as a, cursor as b", ""},
+		{"no program by another name", map[string]string{lms: strings.Replace(starts(self+"-1/mcp-toolset"), "toolset", "tools", 1)}, checkFail,
+			"lm-studio as tools starts HOME/bin/mcp-toolset-1/mcp-toolset, which does not exist; next: mcp-toolset install lm-studio --name tools DIR", ""},
 		{"two problems", map[string]string{cursor: "{\n!", lms: starts(self + "-1/mcp-toolset")}, checkFail,
 			`HOME/.cursor/mcp.json: line 2, column 1: invalid character '!' at start of value; lm-studio starts HOME/bin/mcp-toolset-1/mcp-toolset, which does not exist; next: mcp-toolset install lm-studio DIR`, ""},
 	} {

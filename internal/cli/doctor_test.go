@@ -87,7 +87,7 @@ func TestDiagnose(t *testing.T) {
 // Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")
-	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
+	about := command.About{Mode: command.Off, Shell: "/bin/bash", Network: command.Deny, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
 	if err := d.print(&out, console{}); err != nil {
@@ -107,6 +107,23 @@ BashReadOnly: not contained: switched off
 `
 	if got := strings.Replace(out.String(), d.System, "SYSTEM", 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The containment of macOS is called experimental, though a trial found it whole.
+func TestDiagnosisSeatbelt(t *testing.T) {
+	r := whole()
+	r.Write.Coverage = sandbox.Coverage{Seatbelt: true}
+	d := diagnose(command.About{Mode: command.Auto, Shell: "/bin/bash"}, r)
+	var k checkup
+	k.common = &common{}
+	k.containment(d)
+	if c := k.checks[0]; c.Status != checkWarn || c.Detail != "in force by Seatbelt, which is experimental" {
+		t.Errorf("got %+v", c)
+	}
+	var out strings.Builder
+	if err := d.print(&out, console{}); err != nil || !strings.Contains(out.String(), "\nBash: contained (Seatbelt, experimental)\n") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

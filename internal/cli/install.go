@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ type installer struct {
 	name    string
 	project bool
 	print   bool
+	url     string // of a server over HTTP; "" for one that the client starts
 }
 
 func newInstaller(host *Host) *installer {
@@ -61,11 +63,12 @@ func installCommand(host *Host) *cobra.Command {
 			"The folders DIR are the workspace. Without any it is the folder that the client has open, if the client has that notion. With --project the first DIR is the project.\n\n" +
 			"Everything else in the file stays byte for byte. A backup is made beside it first. A file that cannot be parsed is not changed. " +
 			"Afterwards it starts the server as the client would, and lists its tools.\n\n" +
+			"With --http the client reaches a server that runs, mcp-toolset http, at URL, and no folder is given. The file never has the token: it names the variable MCP_TOOLSET_TOKEN, or the output shows what to add.\n\n" +
 			"Exit status: 0 if the client starts the server, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
 		Example: "  mcp-toolset install\n  mcp-toolset install cursor ~/src/app\n  mcp-toolset install vscode --project --print",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				if in.project || in.print {
+				if in.project || in.print || in.url != "" {
 					return usagef("name a client: mcp-toolset install CLIENT")
 				}
 				return in.list()
@@ -74,6 +77,7 @@ func installCommand(host *Host) *cobra.Command {
 		},
 	}
 	in.flags(cmd)
+	cmd.Flags().StringVar(&in.url, "http", "", "`URL` of a server that runs, such as http://127.0.0.1:8808/mcp")
 	return cmd
 }
 
@@ -174,6 +178,9 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	if err != nil {
 		return err
 	}
+	if in.url != "" {
+		return in.installURL(ctx, p, folders)
+	}
 	binary, err := in.binary()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
@@ -189,18 +196,39 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	case p.Client.Workspace != "":
 		served = []string{p.Client.Workspace}
 	}
-	served = append([]string{"stdio"}, served...)
-	change, err := p.Install(ctx, in.name, binary, served, in.print)
-	if err != nil {
-		return in.refused(p, err, "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, binary, served)))
-	}
-	if in.print {
-		return in.printDiff(change)
-	}
-	if err := in.printInstalled(p, change, binary, served); err != nil {
+	if installed, err := in.add(ctx, p, clients.Entry{Command: append([]string{binary, "stdio"}, served...)}); err != nil || !installed {
 		return err
 	}
-	return in.try(ctx, p, served[1:], folders)
+	return in.try(ctx, p, served, folders)
+}
+
+// installURL adds a server that runs.
+func (in *installer) installURL(ctx context.Context, p clients.Place, folders []string) error {
+	u, err := url.Parse(in.url)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return usagef("--http is no URL of a server; use one such as http://127.0.0.1:8808/mcp")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return usagef("--http has a user, a query or a fragment, which the file would store; leave that out")
+	case !p.Client.TakesURL():
+		return usagef("the file of %s has no servers over HTTP; let it start one: mcp-toolset install %s DIR", p.Client.Title, p.Client.Name)
+	case len(folders) > 1 || len(folders) == 1 && !in.project:
+		return usagef("--http takes no DIR: the server at the URL has its own; leave out %s", plain.Line(folders[len(folders)-1]))
+	}
+	_, err = in.add(ctx, p, clients.Entry{URL: in.url})
+	return err
+}
+
+// add makes the change of a file, or prints it, and reports whether it was made.
+func (in *installer) add(ctx context.Context, p clients.Place, e clients.Entry) (installed bool, err error) {
+	change, err := p.Install(ctx, in.name, e, in.print)
+	if err != nil {
+		return false, in.refused(p, err, "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, e)))
+	}
+	if in.print {
+		return false, in.printDiff(change)
+	}
+	return true, in.printInstalled(p, change, e)
 }
 
 func (in *installer) uninstall(ctx context.Context, client string, args []string) error {

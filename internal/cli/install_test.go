@@ -55,6 +55,13 @@ func TestInstallUsage(t *testing.T) {
 		{"install cursor --name a/b", `--name is a/b; use letters, digits, - and _`},
 		{"install cursor HOME/none", `there is no folder HOME/none`},
 		{"install cusor HOME/none", `unknown client "cusor"; did you mean cursor?`},
+		{"install --http http://127.0.0.1:8808/mcp", `name a client: mcp-toolset install CLIENT`},
+		{"install cursor --http 127.0.0.1:8808", `--http is no URL of a server; use one such as http://127.0.0.1:8808/mcp`},
+		{"install cursor --http ftp://h/mcp", `--http is no URL of a server; use one such as http://127.0.0.1:8808/mcp`},
+		{"install cursor --http https://me:secret@h/mcp", `--http has a user, a query or a fragment, which the file would store; leave that out`},
+		{"install cursor --http https://h/mcp?token=secret", `--http has a user, a query or a fragment, which the file would store; leave that out`},
+		{"install claude-desktop --http https://h/mcp", `the file of Claude Desktop has no servers over HTTP; let it start one: mcp-toolset install claude-desktop DIR`},
+		{"install cursor app --http https://h/mcp", `--http takes no DIR: the server at the URL has its own; leave out HOME/app`},
 		{"install --print", `name a client: mcp-toolset install CLIENT`},
 		{"uninstall", `name a client: mcp-toolset uninstall CLIENT`},
 		{"uninstall cursor app", `uninstall takes one client, and a folder with --project only; leave out "app"`},
@@ -87,6 +94,29 @@ func TestInstallHome(t *testing.T) {
 	}
 }
 
+// A server that runs is added without its token.
+func TestInstallHTTP(t *testing.T) {
+	home := homeFolder(t)
+	for _, tc := range []struct{ args, want string }{
+		{"install codex --http http://127.0.0.1:8808/mcp", "Added toolset to Codex.\nfile      HOME/.codex/config.toml\nreaches   http://127.0.0.1:8808/mcp\n"},
+		{"install codex", "set: http://127.0.0.1:8808/mcp"},
+		{"install codex --http http://127.0.0.1:8808/mcp", "toolset is in Codex already.\n"},
+		{"install codex --http http://127.0.0.1:8809/mcp", "Changed toolset in Codex.\n"},
+		{"install codex --http http://127.0.0.1:8809/mcp", "\ntoken     start Codex with MCP_TOOLSET_TOKEN in its environment; the file has only that name\n"},
+		{"install zed --http http://127.0.0.1:8808/mcp", "\ntoken     Zed replaces no variables: add \"headers\": {\"Authorization\": \"Bearer TOKEN\"} to the entry\n          by hand\n"},
+		{"install cursor --project app --http https://h.example/mcp", "file      HOME/app/.cursor/mcp.json\nreaches   https://h.example/mcp\n"},
+		{"uninstall codex", "Removed toolset from Codex, and the file, which had nothing else: "},
+	} {
+		args := strings.Fields(strings.Replace(tc.args, " app ", " HOME/app ", 1))
+		if tc.args == "install codex" {
+			args = args[:1] // lists
+		}
+		if code, stdout, stderr := installIn(t, home, args...); code != exitOK || stderr != "" || !strings.Contains(stdout, tc.want) {
+			t.Errorf("%s: exit code %d, %s\n%s", tc.args, code, stderr, stdout)
+		}
+	}
+}
+
 // A broken file is refused with the position and what to add by hand, and stays as it is.
 func TestInstallBroken(t *testing.T) {
 	home := homeFolder(t)
@@ -104,7 +134,7 @@ func TestInstallBroken(t *testing.T) {
 	}
 	p := clients.Place{Client: clients.Find("windsurf"), Path: file}
 	want := "mcp-toolset: HOME/.codeium/windsurf/mcp_config.json: line 4, column 5: invalid character '\"' after object value (expecting ',' or '}')\n" +
-		"mcp-toolset: the file is unchanged; correct that, or add this by hand:\n\n" + clean(p.Snippet("toolset", binary, []string{"stdio", filepath.Join(home, "app")}), home)
+		"mcp-toolset: the file is unchanged; correct that, or add this by hand:\n\n" + clean(p.Snippet("toolset", clients.Entry{Command: []string{binary, "stdio", filepath.Join(home, "app")}}), home)
 	for _, args := range []string{"install windsurf HOME/app", "install windsurf HOME/app --print"} {
 		code, stdout, stderr := installIn(t, home, strings.Fields(args)...)
 		if code != exitUsage || stderr != want || stdout != "" {

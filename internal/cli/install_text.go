@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -40,17 +39,24 @@ func (in *installer) list() error {
 
 // state describes a place in few words.
 func (in *installer) state(p clients.Place) string {
-	entry, ok, err := p.Entry(in.name)
+	name := in.names(p)[0]
+	entry, ok, err := p.Entry(name)
+	as := ""
+	if name != in.name {
+		as = " as " + plain.Line(name)
+	}
 	switch {
 	case err != nil:
 		_, text, _ := strings.Cut(err.Error(), p.Path+": ")
 		return "cannot be read: " + plain.Line(text)
 	case ok && !entry.Ours():
 		return in.name + " is another server"
+	case ok && entry.URL != "":
+		return "set" + as + ": " + plain.Line(entry.URL)
 	case ok && strings.ContainsAny(entry.Command[0], `/\`) && !in.system.Exists(entry.Command[0]):
-		return "set, but there is no " + plain.Line(entry.Command[0])
+		return "set" + as + ", but there is no " + plain.Line(entry.Command[0])
 	case ok:
-		return "set: " + plain.Line(strings.Join(entry.Command[1:], " "))
+		return "set" + as + ": " + plain.Line(strings.Join(entry.Command[1:], " "))
 	case p.Found:
 		return "found, not set"
 	}
@@ -79,25 +85,35 @@ func (in *installer) printDiff(c *clients.Change) error {
 }
 
 // printInstalled prints what was done, and what the user has to do.
-func (in *installer) printInstalled(p clients.Place, c *clients.Change, binary string, args []string) error {
+func (in *installer) printInstalled(p clients.Place, c *clients.Change, e clients.Entry) error {
 	var b bytes.Buffer
 	switch {
 	case !c.Changed():
 		fmt.Fprintf(&b, "%s is in %s already.\n", in.name, p.Client.Title)
-	case len(c.Was.Command) > 0:
+	case len(c.Was.Command) > 0 || c.Was.URL != "":
 		fmt.Fprintf(&b, "Changed %s in %s.\n", in.name, p.Client.Title)
 	default:
 		fmt.Fprintf(&b, "Added %s to %s.\n", in.name, p.Client.Title)
 	}
 	fmt.Fprintf(&b, "file      %s\n", plain.Text(c.Path))
-	fmt.Fprintf(&b, "starts    %s\n", plain.Text(strings.Join(slices.Concat([]string{binary}, args), " ")))
+	if e.URL == "" {
+		fmt.Fprintf(&b, "starts    %s\n", plain.Text(strings.Join(e.Command, " ")))
+	} else {
+		fmt.Fprintf(&b, "reaches   %s\n", plain.Text(e.URL))
+	}
 	if c.Backup != "" {
 		fmt.Fprintf(&b, "backup    %s\n", plain.Text(c.Backup))
 	}
 	if !p.Found {
 		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
 	}
-	if passing(binary) {
+	if e.URL != "" {
+		token := "start " + p.Client.Title + " with MCP_TOOLSET_TOKEN in its environment; the file has only that name"
+		if !p.Client.RefersToToken() {
+			token = p.Client.Title + ` replaces no variables: add "headers": {"Authorization": "Bearer TOKEN"} to the entry by hand`
+		}
+		entry(&b, "token", 10, token, helpWidth)
+	} else if passing(e.Command[0]) {
 		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
 	}
 	entry(&b, "next", 10, p.Client.Next, helpWidth)

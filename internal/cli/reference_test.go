@@ -139,7 +139,8 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	toolchain := []string{"GOENV", "PATH"} // read to find the caches of build tools
+	// Read to find the caches and the registries of build tools.
+	toolchain := []string{"GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
 	for _, m := range readVariable.FindAllStringSubmatch(code.String(), -1) {
 		described := slices.ContainsFunc(environment, func(v variable) bool { return v.name == m[1] })
 		if !described && !slices.Contains(toolchain, m[1]) {

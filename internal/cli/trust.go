@@ -72,7 +72,7 @@ func trustCommand(host *Host) *cobra.Command {
 }
 
 // belowServer reports whether a supervisor of a server is an ancestor of this process. This is
-// known on Linux only. On other systems commands have access to the state folder anyway.
+// known on Linux only. Elsewhere commands have access to the state folder anyway, or Seatbelt closes it.
 func belowServer() bool {
 	pid := os.Getppid()
 	for range 1000 {

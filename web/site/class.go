@@ -58,6 +58,15 @@ func ClassOf(addr netip.Addr) Class {
 	return Reserved
 }
 
+// Mirrors reports whether a mirror of a well-known host may have an address: any except those of
+// this machine, of metadata services, link-local and multicast ones. Companies answer for such
+// hosts with addresses of their own.
+func Mirrors(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	return addr.IsValid() && !addr.IsLoopback() && !addr.IsUnspecified() && !addr.IsMulticast() && !addr.IsLinkLocalUnicast() &&
+		!azure.Contains(addr) && !slices.Contains(reserved, addr)
+}
+
 // Class returns the class of the site. That of a name is Public, unless the name cannot be
 // public: a single label, or one below a domain that is reserved for local names.
 func (s Site) Class() Class {

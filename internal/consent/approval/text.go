@@ -7,6 +7,18 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
+// Network is the name of the tool whose calls are connections of commands. No client can call
+// it.
+const Network = "Network"
+
+// SiteCalls describes calls of a tool to sites, for users.
+func SiteCalls(tool string) string {
+	if tool == Network {
+		return "connections of commands"
+	}
+	return "calls of " + plain.Text(tool)
+}
+
 // PendingText returns the fault for a call that the user must decide on.
 func PendingText(number int) *fault.Fault {
 	return fault.New(

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,12 @@ type Spec struct {
 	// Uncontained starts the command outside the sandbox, where it sees the processes
 	// of others.
 	Uncontained bool
+	// Proxy serves the command's proxy, for HTTP and SOCKS5, in the mode Ask if the
+	// command has a network of its own. It must not block. Connections to l come from
+	// the command or others of its owner; local connects to the ports of them. When
+	// the command has ended, l is closed and stop is called, which returns texts for
+	// Result.Refused. nil: no way out.
+	Proxy func(l net.Listener, local Local) (stop func() []string)
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
 	Grace time.Duration
@@ -61,6 +68,7 @@ type Running struct {
 	marker   *os.File  // file in which the shell stores its last folder
 	guarded  *watched  // its protected names; nil: none are watched
 	layer    io.Closer // lock of its layer over caches; nil: it has none
+	network  *attached // nil: that of the server, or none
 	undo     func()    // removes files that were made for it and not used; nil: none were
 
 	endReason chan EndReason // the first reason to end it
@@ -93,7 +101,8 @@ type Result struct {
 	// Appeared lists protected names that appeared meanwhile and stay, since a commit
 	// has them.
 	Appeared []string
-	Cut      bool // whether another process still had the output open when it ended
+	Refused  []string // what the proxy refused
+	Cut      bool     // whether another process still had the output open when it ended
 	Ended    time.Time
 }
 
@@ -111,6 +120,9 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		return nil, err
 	}
 	r, err := c.begin(ctx, s)
+	if errors.Is(err, process.ErrNetworkGone) {
+		r, err = c.begin(ctx, s) // in a new one
+	}
 	if err != nil {
 		c.active.Done()
 		return nil, err
@@ -151,6 +163,13 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	}
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
+	}
+	if c.networked(s, confined, c.Report(ctx)) {
+		if r.network, err = c.attach(ctx, s); err != nil {
+			r.release()
+			return nil, err
+		}
+		spec.Network, spec.Env = r.network.own.Network, r.network.environment(spec.Env)
 	}
 	if confined {
 		spec.Env = c.withGitSettings(spec.Env, temp)
@@ -230,6 +249,10 @@ func (r *Running) watch() {
 		}
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
+	var refused []string
+	if r.network != nil {
+		refused = r.network.detach()
+	}
 	var removed, appeared []string
 	if r.guarded != nil {
 		removed = r.commands.guard.end(r.guarded)
@@ -253,7 +276,8 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it ended before the request
 	}
-	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Refused: refused, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.network = nil
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -296,6 +320,9 @@ const maxDir = 4096
 // release removes the marker and the files that were made for the command and not used,
 // and unlocks the layer.
 func (r *Running) release() {
+	if r.network != nil {
+		r.network.detach()
+	}
 	if r.undo != nil {
 		r.undo()
 	}
@@ -340,6 +367,10 @@ func (r *Running) From() string { return r.dir }
 
 // Contained reports whether the command is confined.
 func (r *Running) Contained() bool { return r.policy != nil }
+
+// Networked reports whether the command has the network of its owner, with Spec.Proxy as
+// the only way out.
+func (r *Running) Networked() bool { return r.policy != nil && r.policy.OwnNetwork }
 
 // Hidden returns the existing paths below a canonical folder that were hidden from the
 // command, relative to the folder. It omits paths that are closed to all tools, such as
@@ -386,6 +417,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 	c := r.commands
 	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
 	p.Hide = append(p.Hide, s.Hide...)
+	p.OwnNetwork = r.network != nil
 	tried := report.ReadOnly.Coverage
 	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
@@ -393,7 +425,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect...)
 		tried = report.Write.Coverage
 	}
-	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {
+	if r.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}
@@ -414,12 +446,12 @@ func encode(v any) json.RawMessage {
 // Supervise runs a supervisor of a command, in a process whose only argument is
 // process.Arg. It returns the exit code.
 func Supervise() int {
-	return process.Serve(func(spec json.RawMessage, start func() error) error {
+	return process.Serve(func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error {
 		var c confinement
 		if err := json.Unmarshal(spec, &c); err != nil {
 			return err
 		}
-		return sandbox.Within(c.Policy, func(has sandbox.Coverage) error {
+		return sandbox.Within(c.Policy, join, func(has sandbox.Coverage) error {
 			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts {
 				return fmt.Errorf("less is in force than when it was tried: %s", strings.Join(has.Missing, "; "))
 			}
@@ -428,11 +460,14 @@ func Supervise() int {
 					return err
 				}
 			}
-			return start()
+			return start(sandbox.Launcher(c.Policy)...)
 		})
 	})
 }
 
-// Forget removes the temporary folder of an owner that is gone. No command of the owner
-// may run any more.
-func (c *Commands) Forget(owner string) { c.temp.forget(owner) }
+// Forget removes the temporary folder and the network of an owner that is gone. No command
+// of the owner may run any more.
+func (c *Commands) Forget(owner string) {
+	c.networks.forget(owner)
+	c.temp.forget(owner)
+}

@@ -1,0 +1,235 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcp-toolset/internal/exec/process"
+)
+
+// NetworkMode selects the network of confined commands that may write. Read-only
+// commands have none.
+type NetworkMode string
+
+// The modes of the network.
+const (
+	Allow NetworkMode = "allow" // that of the server
+	Ask   NetworkMode = "ask"   // one of their own for each owner, with Spec.Proxy as the way out
+	Deny  NetworkMode = "deny"  // none
+)
+
+// promiseNetwork is the promise that commands reach nothing outside of the network of
+// their owner.
+const promiseNetwork = "network"
+
+// Local connects to a TCP port of the loopback interface in a command's network.
+type Local func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+
+// NetworkContained returns nil if commands that may write have a network of their own,
+// or the reason why they have that of the server although the mode is Ask. In other
+// modes, and for a nil receiver, it returns nil.
+func (c *Commands) NetworkContained(ctx context.Context) error {
+	if c == nil || c.config.Network != Ask {
+		return nil
+	}
+	if err := c.Uncontained(ctx); err != nil {
+		return err
+	}
+	t := c.Report(ctx).Write
+	if t.held(promiseNetwork) {
+		return nil
+	}
+	for _, canary := range t.Canaries {
+		if canary.Promise == promiseNetwork {
+			return errors.New(canary.Detail)
+		}
+	}
+	return errUntried
+}
+
+// networked reports whether a command gets the network of its owner.
+func (c *Commands) networked(s Spec, confined bool, r *Report) bool {
+	return c.config.Network == Ask && confined && !s.ReadOnly && !s.Judged && r.Write.held(promiseNetwork)
+}
+
+// maxNetworks is the limit of networks, each a descriptor, that no command uses.
+const maxNetworks = 64
+
+// networks holds the network of each owner. Networks are made on first use. Those that
+// no command uses are closed, the least recently used first, when there are more than
+// maxNetworks: nothing is in them.
+type networks struct {
+	runner *process.Runner
+
+	mu     sync.Mutex
+	owners map[string]*ownNetwork
+	uses   uint64 // number of calls of of
+	closed bool
+}
+
+// ownNetwork is the network of an owner. networks.mu guards its fields.
+type ownNetwork struct {
+	*process.Network
+	users int    // commands in it
+	last  uint64 // networks.uses at its last use
+	left  bool   // whether no further command uses it
+}
+
+// of returns the network of an owner, with one more user.
+func (n *networks) of(ctx context.Context, owner string) (*ownNetwork, error) {
+	if own := n.take(owner, nil); own != nil {
+		return own, nil
+	}
+	made, err := n.runner.NewNetwork(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := n.take(owner, made)
+	if own == nil {
+		return nil, errors.Join(process.ErrClosed, made.Close())
+	}
+	return own, nil
+}
+
+// take returns the network of an owner, with one more user. If there is none it stores
+// made; if there is one, it closes made. It returns nil if there is none, or after close.
+func (n *networks) take(owner string, made *process.Network) *ownNetwork {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	own := n.owners[owner]
+	if own != nil && own.Gone() {
+		n.leave(owner)
+		own = nil
+	}
+	switch {
+	case n.closed || own == nil && made == nil:
+		return nil
+	case own == nil:
+		n.evict()
+		own = &ownNetwork{Network: made}
+		n.owners[owner] = own
+	case made != nil:
+		_ = made.Close()
+	}
+	n.uses++
+	own.users++
+	own.last = n.uses
+	return own
+}
+
+// evict closes an unused network if there are too many.
+func (n *networks) evict() {
+	if len(n.owners) < maxNetworks {
+		return
+	}
+	var idle []string
+	for owner, own := range n.owners {
+		if own.users == 0 {
+			idle = append(idle, owner)
+		}
+	}
+	if len(idle) > 0 {
+		n.leave(slices.MinFunc(idle, func(a, b string) int { return cmp.Compare(n.owners[a].last, n.owners[b].last) }))
+	}
+}
+
+// leave removes the network of an owner and closes it after its last command.
+func (n *networks) leave(owner string) {
+	own := n.owners[owner]
+	if own == nil {
+		return
+	}
+	delete(n.owners, owner)
+	if own.left = true; own.users == 0 {
+		_ = own.Close()
+	}
+}
+
+// release removes a user of a network.
+func (n *networks) release(own *ownNetwork) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if own.users--; own.users == 0 && own.left {
+		_ = own.Close()
+	}
+}
+
+func (n *networks) forget(owner string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leave(owner)
+}
+
+func (n *networks) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	for owner := range n.owners {
+		n.leave(owner)
+	}
+}
+
+// attached is the network of a running command.
+type attached struct {
+	networks *networks
+	own      *ownNetwork
+	listener net.Listener    // for its proxy; nil: none
+	stop     func() []string // ends its proxy
+}
+
+// attach gives a command the network of its owner and starts its proxy.
+func (c *Commands) attach(ctx context.Context, s Spec) (*attached, error) {
+	own, err := c.networks.of(ctx, s.Owner)
+	if err != nil {
+		return nil, err
+	}
+	a := &attached{networks: c.networks, own: own}
+	if s.Proxy == nil {
+		return a, nil
+	}
+	if a.listener, err = own.Listen(ctx); err != nil {
+		c.networks.release(own)
+		return nil, fmt.Errorf("starting the proxy of a command: %w", err)
+	}
+	a.stop = s.Proxy(a.listener, own.Dial)
+	return a, nil
+}
+
+// detach ends the proxy and returns what it refused.
+func (a *attached) detach() (refused []string) {
+	if a.listener != nil {
+		_ = a.listener.Close()
+	}
+	if a.stop != nil {
+		refused = a.stop()
+	}
+	a.networks.release(a.own)
+	return refused
+}
+
+// environment returns env with the variables of the command's proxy in place of any
+// others. ALL_PROXY names the proxy by http, too: Python's httpx fails for a SOCKS URL
+// unless a further package is installed.
+func (a *attached) environment(env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(proxyNames, strings.ToLower(name))
+	})
+	if a.listener == nil {
+		return env
+	}
+	url := "http://" + a.listener.Addr().String()
+	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy"} {
+		env = append(env, name+"="+url, strings.ToUpper(name)+"="+url)
+	}
+	return env
+}
+
+var proxyNames = []string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}

@@ -1,0 +1,317 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// nursery is the server's side of the process that starts the supervisors of the
+// tier PIDNamespace, and that makes network namespaces. The kernel lets a process
+// join a network namespace only if it has CAP_SYS_ADMIN in the user namespace that
+// owns it. So all these supervisors have one user namespace, that of the nursery,
+// unless the server is root. They end with it.
+type nursery struct {
+	runner *Runner
+	child  child
+	conn   *net.UnixConn
+	stderr *stderrHead
+	exited chan struct{} // closed when the process has ended and was waited for
+	users  int           // starts, supervisors and networks; guarded by Runner.mu
+
+	mu      sync.Mutex
+	last    uint64                 // id of the last request
+	asked   map[uint64]chan answer // requests without an answer
+	hatched map[uint64]*hatchling  // live supervisors, by the id of their request
+}
+
+// nests holds the nurseries of a Runner. Runner.mu guards it except for making.
+type nests struct {
+	making  chan struct{} // has an element while a nursery is started
+	current *nursery      // serves new requests; nil: none yet
+	all     map[*nursery]struct{}
+}
+
+func newNests() nests {
+	return nests{making: make(chan struct{}, 1), all: map[*nursery]struct{}{}}
+}
+
+// nest returns the nursery for new requests and adds a user to it. It starts one if
+// there is none.
+func (r *Runner) nest(ctx context.Context) (*nursery, error) {
+	select {
+	case r.nests.making <- struct{}{}:
+		defer func() { <-r.nests.making }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	r.mu.Lock()
+	n := r.nests.current
+	if n != nil && !n.hasExited() {
+		n.users++
+		r.mu.Unlock()
+		return n, nil
+	}
+	r.mu.Unlock()
+	conn, theirs, err := connect(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return nil, err
+	}
+	n = &nursery{
+		runner: r, conn: conn, stderr: &stderrHead{}, exited: make(chan struct{}), users: 1,
+		asked: map[uint64]chan answer{}, hatched: map[uint64]*hatchling{},
+	}
+	unused := func() {
+		_ = theirs.Close()
+		_ = conn.Close()
+	}
+	var kept bool
+	n.child, kept, err = r.forkSelf(ctx, nurseryAttributes(), theirs, n.stderr, unused)
+	if err != nil {
+		if !kept {
+			unused()
+		}
+		return nil, err
+	}
+	_ = theirs.Close()
+	r.mu.Lock()
+	r.nests.current = n
+	r.nests.all[n] = struct{}{}
+	r.mu.Unlock()
+	go n.wait()
+	go n.read()
+	if err := n.send(order{Setup: &setup{Tier: PIDNamespace, Nursery: true}}); err != nil {
+		n.end()
+		r.leave(n)
+		return nil, err
+	}
+	return n, nil
+}
+
+// leave removes a user of a nursery. It ends the nursery if it was retired and has no
+// user left.
+func (r *Runner) leave(n *nursery) {
+	r.mu.Lock()
+	n.users--
+	unused := n.users == 0 && r.nests.current != n
+	r.mu.Unlock()
+	if unused {
+		n.end()
+	}
+}
+
+// retire makes another nursery serve new requests. The retired one lives until it has
+// no users. A nil nursery means the current one.
+func (r *Runner) retire(n *nursery) {
+	r.mu.Lock()
+	if n == nil {
+		n = r.nests.current
+	}
+	if n == nil || n != r.nests.current {
+		r.mu.Unlock()
+		return
+	}
+	r.nests.current = nil
+	unused := n.users == 0
+	var ready, others []*supervisor
+	for _, s := range r.ready {
+		if h, ok := s.child.(*hatchling); ok && h.nursery == n {
+			ready = append(ready, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	r.ready = others
+	r.mu.Unlock()
+	for _, s := range ready {
+		s.discard()
+	}
+	if unused {
+		n.end()
+	}
+}
+
+// closeNests ends all nurseries and waits until they have ended.
+func (r *Runner) closeNests() error {
+	r.mu.Lock()
+	var all []*nursery
+	for n := range r.nests.all {
+		all = append(all, n)
+	}
+	r.mu.Unlock()
+	late := time.After(killWait)
+	for _, n := range all {
+		n.end()
+	}
+	for _, n := range all {
+		select {
+		case <-n.exited:
+		case <-late:
+			return errors.New("a process that starts supervisors does not end")
+		}
+	}
+	return nil
+}
+
+func (n *nursery) end() {
+	_ = n.conn.Close()
+	n.child.signal(unix.SIGKILL)
+}
+
+func (n *nursery) hasExited() bool {
+	select {
+	case <-n.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// isCurrent reports whether the nursery serves new requests.
+func (n *nursery) isCurrent() bool {
+	n.runner.mu.Lock()
+	defer n.runner.mu.Unlock()
+	return n.runner.nests.current == n
+}
+
+// wait waits for the end of the nursery.
+func (n *nursery) wait() {
+	n.child.wait()
+	_ = n.conn.Close()
+	close(n.exited)
+	n.runner.retire(n)
+	n.runner.mu.Lock()
+	delete(n.runner.nests.all, n)
+	n.runner.mu.Unlock()
+}
+
+func (n *nursery) send(message any, files ...*os.File) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if err := n.conn.SetWriteDeadline(time.Now().Add(slack)); err != nil {
+		return err
+	}
+	_, err = sendBytes(n.conn, append(line, '\n'), files, nil)
+	return err
+}
+
+// ask sends a request with the descriptors of files and waits for the answer. A
+// nursery that does not answer in time is retired; one that was stopped continues.
+func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer, error) {
+	got := make(chan answer, 1)
+	n.mu.Lock()
+	n.last++
+	id := n.last
+	n.asked[id] = got
+	n.mu.Unlock()
+	defer n.giveUp(id, got)
+	began := time.Now()
+	if err := n.send(request{ID: id, Do: do}, files...); err != nil {
+		if failed := (*net.OpError)(nil); !errors.As(err, &failed) {
+			return answer{}, err // a file is closed
+		}
+		return answer{}, n.exitError(err)
+	}
+	tick := time.NewTicker(answerWait)
+	defer tick.Stop()
+	for {
+		select {
+		case a := <-got:
+			return a, a.err()
+		case <-n.exited:
+			return answer{}, n.exitError(nil)
+		case <-tick.C:
+			if stopped(n.child.pid()) {
+				n.child.signal(unix.SIGCONT)
+			}
+		case <-ctx.Done():
+			if time.Since(began) >= n.runner.wait/2 {
+				n.runner.log.Debug("the process that starts supervisors does not answer")
+				n.runner.retire(n)
+			}
+			return answer{}, context.Cause(ctx)
+		}
+	}
+}
+
+// giveUp forgets a request, and an answer that came and was not taken.
+func (n *nursery) giveUp(id uint64, got chan answer) {
+	n.mu.Lock()
+	delete(n.asked, id)
+	n.mu.Unlock()
+	select {
+	case a := <-got:
+		a.discard()
+	default:
+	}
+}
+
+// exitError returns an error for a nursery that cannot be asked.
+func (n *nursery) exitError(err error) error {
+	select {
+	case <-n.exited:
+	case <-time.After(time.Second):
+		return fmt.Errorf("the process that starts supervisors does not answer: %w", err)
+	}
+	if said := n.stderr.String(); said != "" {
+		return fmt.Errorf("%w: %s: %s", errNurseryEnded, n.child.state(), said)
+	}
+	return fmt.Errorf("%w: %s", errNurseryEnded, n.child.state())
+}
+
+// read receives answers until the nursery ends.
+func (n *nursery) read() {
+	defer n.end()
+	buf, oob := make([]byte, maxAnswer), make([]byte, unix.CmsgSpace(4*maxFiles))
+	for {
+		size, oobn, _, _, err := n.conn.ReadMsgUnix(buf, oob)
+		if err != nil || size == 0 {
+			return
+		}
+		var a answer
+		if oobn > 0 {
+			if a.fds, err = rights(oob[:oobn]); err != nil {
+				return
+			}
+		}
+		if err := json.Unmarshal(buf[:size], &a); err != nil {
+			a.discard()
+			return
+		}
+		n.take(a)
+	}
+}
+
+// take handles a message of the nursery.
+func (n *nursery) take(a answer) {
+	if a.Ended {
+		n.conclude(a.ID, a.Text)
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	got := n.asked[a.ID]
+	if got == nil {
+		a.discard() // a supervisor ends by itself: its socket is closed
+		return
+	}
+	delete(n.asked, a.ID)
+	if a.PID > 0 {
+		a.child = &hatchling{nursery: n, id: a.ID, number: a.PID, done: make(chan struct{})}
+		if len(a.fds) > 0 {
+			_ = unix.SetNonblock(a.fds[0], true) // so that watch takes no thread
+			a.child.handle = a.file()
+		}
+		n.hatched[a.ID] = a.child
+	}
+	got <- a
+}

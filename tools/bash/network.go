@@ -1,0 +1,135 @@
+package bash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/tools"
+	"mcp-toolset/web/dial"
+	"mcp-toolset/web/proxy"
+	"mcp-toolset/web/site"
+)
+
+// mostShown is the limit of hosts that an answer describes, and maxFailed of those that are
+// stored.
+const (
+	mostShown = 3
+	maxFailed = 1000
+)
+
+// outlet connects a command to the hosts that it may reach. It is used by one command, also
+// after the call that has started it.
+type outlet struct {
+	rules  tools.Connections
+	dialer dial.Dialer
+	local  command.Local
+
+	mu     sync.Mutex
+	failed []failedSite
+}
+
+// failedSite is a site to which the last connection was refused or has failed.
+type failedSite struct {
+	site site.Site
+	fact string
+}
+
+// serve connects the clients of a listener, and returns a function that ends them and returns
+// facts on the hosts that were not reached.
+func (c *call) serve(l net.Listener, local command.Local) (stop func() []string) {
+	rules := c.env.Commands.Connections
+	o := &outlet{rules: rules, local: local, dialer: dial.Dialer{Getenv: c.o.Getenv, Check: rules.CheckAddr}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect, Refused: o.note})
+	}()
+	return func() []string {
+		cancel()
+		<-done
+		return o.facts()
+	}
+}
+
+// connect connects to a site if the rules or the user allow it.
+func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err error) {
+	defer func() {
+		if err == nil {
+			o.forget(to)
+		}
+	}()
+	if to.Class() != site.Loopback {
+		return o.outside(ctx, to)
+	}
+	if conn, err = o.inside(ctx, to); !errors.Is(err, syscall.ECONNREFUSED) {
+		return conn, err
+	}
+	conn, err = o.outside(ctx, to)
+	if f, refused := errors.AsType[*fault.Fault](err); refused && f != nil {
+		return nil, fault.New("nothing in this session listens on "+to.String(),
+			"Start the server with run_in_background, or ask the user to add an allow rule such as WebFetch(domain:"+to.String()+") for one outside of the session.")
+	}
+	return conn, err
+}
+
+// inside connects to a server that a command of the session runs.
+func (o *outlet) inside(ctx context.Context, to site.Site) (conn net.Conn, err error) {
+	addrs := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	if addr, ok := to.Addr(); ok {
+		addrs = []netip.Addr{addr}
+	}
+	for _, addr := range addrs {
+		if conn, err = o.local(ctx, netip.AddrPortFrom(addr, to.Port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// outside connects to a site outside of the session.
+func (o *outlet) outside(ctx context.Context, to site.Site) (net.Conn, error) {
+	if err := o.rules.Allow(ctx, to); err != nil {
+		return nil, err
+	}
+	return o.dialer.Connect(ctx, to)
+}
+
+// note records a site that was not reached. Most programs do not show why.
+func (o *outlet) note(to site.Site, err error) {
+	o.forget(to)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.failed) < maxFailed {
+		o.failed = append(o.failed, failedSite{to, strings.TrimSuffix(err.Error(), ".")})
+	}
+}
+
+// forget removes the record of a site that was reached after all.
+func (o *outlet) forget(to site.Site) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = slices.DeleteFunc(o.failed, func(f failedSite) bool { return f.site == to })
+}
+
+// facts returns the facts on the sites that were not reached.
+func (o *outlet) facts() (facts []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, f := range o.failed {
+		if i == mostShown {
+			return append(facts, fmt.Sprintf("%d more hosts were not reached", len(o.failed)-i))
+		}
+		facts = append(facts, f.fact)
+	}
+	return facts
+}
