@@ -1,6 +1,8 @@
 package skills
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 )
 
@@ -376,4 +379,36 @@ func TestCollections(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzParse checks that any file is refused, or becomes front matter whose JSON is valid and whose
+// strict form is the one that a strict reader has.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"---\nname: x\ndescription: d\n---\nBody", "---\nname: x\ndescription: a: b\n  c\n---\n", "---\na: [1, 0x1F, 1e400, .inf, .nan, ~, 2026-01-02, !!binary aGk=]\n---\n",
+		"---\n? [a]\n: b\n---\n", "---\n1: a\ntrue: b\n---\n", "---\na: &x 1\nb: *x\n---\n", "---\n<<: {a: b}\n---\n", "---\na: |\n  b\n\tc\n---\n", "\ufeff---\r\na: 'b'\r\n---\r\n", "---\n\t- a\n---\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, bad := parse(data)
+		if bad != nil {
+			if bad.text == "" || bad.line < 0 {
+				t.Errorf("%+v", bad)
+			}
+			return
+		}
+		var b bytes.Buffer
+		toJSON(&b, d.front)
+		if !json.Valid(b.Bytes()) {
+			t.Errorf("%q", b.Bytes())
+		}
+		for _, key := range []string{"name", "description", "paths"} {
+			if text, _ := d.text(key); text != "" && !plain.Printable(text) {
+				t.Errorf("%q", text)
+			}
+			d.list(key)
+		}
+		_ = substitute(d.body, "a 'b c'", "/d", "/p")
+	})
 }

@@ -25,7 +25,10 @@ const agentFolder = ".claude/agents"
 // SkillSources returns the folders in which skills are searched for, in the order of precedence.
 // Those of projects count only if the user trusts them.
 func (p *Plan) SkillSources() []skills.Source {
-	sources := []skills.Source{{Dir: filepath.Join(p.Found.MachineFolder, "skills"), Layer: skills.Machine}}
+	var sources []skills.Source
+	if dir := p.Found.MachineFolder; dir != "" {
+		sources = append(sources, skills.Source{Dir: filepath.Join(dir, "skills"), Layer: skills.Machine})
+	}
 	for _, dir := range p.options.Skills {
 		sources = append(sources, skills.Source{Dir: dir, Layer: skills.CommandLine})
 	}

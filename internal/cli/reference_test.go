@@ -192,6 +192,9 @@ var limits = []limit{
 	{what: "the tool list of an upstream server", dir: "upstream", name: "maxList", bytes: true},
 	{what: "tools of an upstream server", dir: "upstream", name: "maxItems"},
 	{what: "files whose reads a session remembers", dir: "session", name: "maxReads"},
+	{what: "skills", dir: "skills", name: "maxSkills"},
+	{what: "the `SKILL.md` of a skill", dir: "skills", name: "maxFile", bytes: true},
+	{what: "files of a skill that `skills/list` serves", dir: "skills", name: "maxFiles"},
 	{what: "bytes of a search pattern", dir: "internal/search/pattern", name: "maxPattern"},
 }
 

@@ -170,3 +170,23 @@ func TestTrustWithoutSettings(t *testing.T) {
 	p.file(workFile, `{`)
 	trusted(false)
 }
+
+// TestMachineFolder checks that the machine's folder counts only if no other user can change it.
+func TestMachineFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := machineFolder(dir); hasOwners && (got == dir) != (os.Geteuid() == 0) {
+		t.Errorf("a folder of this user: %q", got)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got := machineFolder(dir); hasOwners && got != "" {
+		t.Errorf("a folder that others can change: %q", got)
+	}
+	if got := machineFolder(dir + "/none"); got != "" {
+		t.Errorf("no folder: %q", got)
+	}
+}
