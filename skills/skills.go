@@ -108,9 +108,12 @@ func Scan(sources []Source, denied func(name string) string) *Set {
 	return parseAll(search(sources), denied)
 }
 
-// Lookup returns the skill with a name. It ignores a slash before the name, as users write it.
+// Name returns the name of a skill as users write it, without the slash before it.
+func Name(text string) string { return strings.TrimPrefix(strings.TrimSpace(text), "/") }
+
+// Lookup returns the skill with a name, as in Name.
 func (s *Set) Lookup(name string) *Skill {
-	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
+	name = Name(name)
 	i := slices.IndexFunc(s.Skills, func(k *Skill) bool { return k.Name == name })
 	if i < 0 {
 		return nil
@@ -120,7 +123,7 @@ func (s *Set) Lookup(name string) *Skill {
 
 // Unknown returns one fact and one next step for a name that Lookup does not find.
 func (s *Set) Unknown(name string) (fact, next string) {
-	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
+	name = Name(name)
 	for _, i := range s.Issues {
 		if !i.Loaded && i.name == name {
 			return fmt.Sprintf("the skill %s cannot be used: %v", plain.Key(name), i), "Ask the user to correct the file; mcp-toolset skills checks it."

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -305,6 +306,38 @@ func TestLive(t *testing.T) {
 		l.Forget(a.Owner())
 		if l.Applies(a, "/p/a.md") == "" {
 			t.Error("a new session is not told")
+		}
+	})
+}
+
+// TestLiveParallel lets many goroutines use the set while files change, for the race detector.
+func TestLiveParallel(t *testing.T) {
+	dir := temp(t)
+	write(t, dir, map[string]string{"x/SKILL.md": "---\nname: x\ndescription: d\npaths: \"*.md\"\n---\n"})
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLive([]Source{{Dir: dir, Layer: User}}, nil)
+		l.OnChange(func(*Set) { l.Now() })
+		var all sync.WaitGroup
+		for n := range 8 {
+			all.Go(func() {
+				v := session.New(session.Config{ID: fmt.Sprint(n), Roots: []string{"/p"}}).View()
+				for i := range 20 {
+					if n == 0 {
+						write(t, dir, map[string]string{fmt.Sprintf("y%d/SKILL.md", i): strings.Replace(valid, "NAME", fmt.Sprintf("y%d", i), 1)})
+					}
+					l.Now().Lookup("x")
+					if got := l.Applies(v, "/p/a.md"); (got != "") != (i == 0) {
+						t.Errorf("session %d, read %d: %q", n, i, got)
+					}
+					time.Sleep(lookEvery)
+				}
+				l.Forget(v.Owner())
+			})
+		}
+		all.Wait()
+		time.Sleep(lookEvery)
+		if n := len(l.Now().Skills); n != 21 {
+			t.Errorf("%d skills", n)
 		}
 	})
 }

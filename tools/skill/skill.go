@@ -50,12 +50,16 @@ func New(o Options) *tools.Tool {
 		text += "\nSkills:\n" + list
 	}
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
-		Name:              "Skill",
-		Title:             "Load a skill",
-		Prompt:            text,
-		SearchHint:        "load skill instructions slash command workflow",
-		Loading:           tools.LoadAlways,
-		Description:       func(in Input) string { return "Load the skill " + in.Skill },
+		Name:        "Skill",
+		Title:       "Load a skill",
+		Prompt:      text,
+		SearchHint:  "load skill instructions slash command workflow",
+		Loading:     tools.LoadAlways,
+		Description: func(in Input) string { return "Load the skill " + in.Skill },
+		Prepare: func(_ *tools.Env, in Input) (Input, error) {
+			in.Skill = skills.Name(in.Skill) // rules are on the name without a slash
+			return in, nil
+		},
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
