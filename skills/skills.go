@@ -78,7 +78,7 @@ func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
 
 const skillFile = "SKILL.md"
 
-// Issue describes what is wrong with a file.
+// Issue describes a fault of a file.
 type Issue struct {
 	Path   string
 	Line   int // 0: the whole file
@@ -226,9 +226,9 @@ type Live struct {
 	seen    found
 	set     atomic.Pointer[Set]
 
-	mu   sync.Mutex
-	tell []func(*Set)
-	told session.Owned[map[string]bool] // skills that a session has heard of
+	mu    sync.Mutex
+	tell  []func(*Set)
+	first session.Owned[map[string]bool] // subjects of First
 }
 
 const (
@@ -309,14 +309,14 @@ func (l *Live) look() (changed bool) {
 func (l *Live) First(o session.Owner, subject string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	told := l.told.Get(o)
-	if *told == nil {
-		*told = map[string]bool{}
+	seen := l.first.Get(o)
+	if *seen == nil {
+		*seen = map[string]bool{}
 	}
-	if (*told)[subject] {
+	if (*seen)[subject] {
 		return false
 	}
-	(*told)[subject] = true
+	(*seen)[subject] = true
 	return true
 }
 
@@ -327,7 +327,7 @@ func (l *Live) Forget(o session.Owner) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told.Delete(o)
+	l.first.Delete(o)
 }
 
 // Applies returns a note on the skills whose patterns match a file for the first time in a

@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-// Limits of what is served of a skill. maxFiles and maxBytes are those of the MCP skills
+// Limits of a skill that is served. maxFiles and maxBytes are those of the MCP skills
 // extension (https://github.com/modelcontextprotocol/ext-skills).
 const (
 	maxFiles   = 512

@@ -208,7 +208,7 @@ func agentProfile(a skills.Agent, known []string) (p *session.Profile, note stri
 		p.Prompt = strings.ToValidUTF8(p.Prompt[:settings.MaxProfilePrompt-len(more)], "") + more
 	}
 	if len(left) > 0 {
-		note = "leaves out what is not the name of a tool here: " + strings.Join(left[:min(len(left), 10)], ", ")
+		note = "leaves out names that no tool here has: " + strings.Join(left[:min(len(left), 10)], ", ")
 	}
 	return p, note
 }

@@ -20,7 +20,7 @@ func skillsCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skills [flags] [DIR ...]",
 		Short: "List and check the skills and agent files that a server would use",
-		Long: "Lists the skills of the machine, of --skills DIR, of the user and of the trusted projects in DIR ..., then what is wrong with files: " +
+		Long: "Lists the skills of the machine, of --skills DIR, of the user and of the trusted projects in DIR ..., then faults of files: " +
 			"\"error\" is not used, \"note\" is used, or gives way to another of its name.\n\n" +
 			"Exit status: 0 if all files can be used, 1 if not, 2 for a wrong command line.",
 		Example:           "  mcp-toolset skills\n  mcp-toolset skills --skills ./drafts ~/src/app",
