@@ -320,7 +320,7 @@ func TestSharedLoopback(t *testing.T) {
 func TestProxy(t *testing.T) {
 	c, _ := newCommands(t, func(c *Config) {
 		c.Network = Ask
-		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1")
+		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1", "MAVEN_OPTS=-Xmx1g")
 	})
 	c.report = trialWithNetwork()
 	needNetwork(t, c)
@@ -346,16 +346,27 @@ func TestProxy(t *testing.T) {
 			return []string{"example.com was refused"}
 		}
 	}
-	text, res := run(t, c, Spec{Script: `env | grep -i _proxy= | sort; x=${HTTP_PROXY#http://127.0.0.1:}; read -r y < /dev/tcp/127.0.0.1/$x; echo $y`, Owner: "a", Proxy: proxy})
+	text, res := run(t, c, Spec{Script: `env | LC_ALL=C grep -iE 'proxy' | LC_ALL=C sort; x=${HTTP_PROXY#http://127.0.0.1:}; read -r y < /dev/tcp/127.0.0.1/$x; echo $y`, Owner: "a", Proxy: proxy})
 	url := "http://" + listener.Addr().String()
-	want := ""
-	for _, name := range []string{"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "http_proxy", "https_proxy"} {
-		want += name + "=" + url + "\n"
-	}
-	if got := strings.Split(text, "\n"); len(got) > 6 {
-		slices.Sort(got[:6])
-		text = strings.Join(got, "\n")
-	}
+	java := fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%[1]d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%[1]d", listener.Addr().(*net.TCPAddr).Port)
+	want := strings.NewReplacer("URL", url, "JAVA", java).Replace(`ALL_PROXY=URL
+CARGO_HTTP_PROXY=URL
+GIT_CONFIG_KEY_0=http.proxy
+GRADLE_OPTS=JAVA
+HTTPS_PROXY=URL
+HTTP_PROXY=URL
+MAVEN_OPTS=-Xmx1g JAVA
+NODE_USE_ENV_PROXY=1
+PIP_PROXY=URL
+SBT_OPTS=JAVA
+YARN_HTTPS_PROXY=URL
+YARN_HTTP_PROXY=URL
+all_proxy=URL
+http_proxy=URL
+https_proxy=URL
+npm_config_https_proxy=URL
+npm_config_proxy=URL
+`)
 	if want += "proxied\n"; text != want {
 		t.Errorf("got %q, want %q", text, want)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -114,8 +116,26 @@ func (b *brood) serve(c *channel, signals <-chan os.Signal) {
 	}
 }
 
-// reply sends an answer with descriptors.
+// reply sends an answer with descriptors. If the kernel refuses the descriptors, for
+// example because too many are in flight between processes of the user, the answer is
+// that error.
 func (b *brood) reply(a answer, fds ...int) {
+	err := send(a, fds)
+	if err == unix.EPIPE || err == unix.ECONNRESET {
+		os.Exit(0) // the server has ended
+	}
+	if err == nil || len(fds) == 0 {
+		return
+	}
+	if a.PID > 0 {
+		_ = send(a, nil) // the server does without a pidfd
+		return
+	}
+	_ = send(answer{ID: a.ID, Text: "sending a descriptor", Errno: err.(syscall.Errno)}, nil)
+}
+
+// send sends a message to the server.
+func send(a answer, fds []int) error {
 	line, err := json.Marshal(a)
 	if err != nil {
 		panic(err)
@@ -123,9 +143,7 @@ func (b *brood) reply(a answer, fds ...int) {
 	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Sendmsg(controlFD, line, unix.UnixRights(fds...), nil, 0)
 	}
-	if err != nil {
-		os.Exit(0) // the server has ended
-	}
+	return err
 }
 
 // failed replies with the error of an operation.
@@ -140,7 +158,7 @@ func (b *brood) failed(id uint64, what string, err error) {
 // start starts a supervisor. If it hangs before it runs this program, it is killed
 // after startWait.
 func (b *brood) start(id uint64, fds []int) {
-	hung := time.AfterFunc(startWait, func() { killHalfStarted(os.Getpid()) })
+	hung := time.AfterFunc(startWait, b.killHung)
 	defer hung.Stop()
 	handle := -1
 	attr := attributes(PIDNamespace)
@@ -166,6 +184,22 @@ func (b *brood) start(id uint64, fds []int) {
 		return
 	}
 	b.children[pid] = id
+}
+
+// killHung kills the child whose start is in progress: the only one that is not known.
+func (b *brood) killHung() {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for number := range strings.FieldsSeq(string(text)) {
+		pid, err := strconv.Atoi(number)
+		if _, known := b.children[pid]; err == nil && !known {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
 }
 
 // reap waits for supervisors that end, and reports their ends.

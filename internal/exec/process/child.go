@@ -27,6 +27,10 @@ type child interface {
 // errNurseryEnded is the error of a request to a nursery that has ended.
 var errNurseryEnded = errors.New("the process that starts supervisors ended")
 
+// errNoDescriptor is the error of a request whose answer has lost its descriptor: the server
+// has no free one.
+var errNoDescriptor = errors.New("no file descriptor is free")
+
 // forked is a child that a thread of this process started.
 type forked struct {
 	cmd     *exec.Cmd

@@ -73,7 +73,7 @@ func (n *Network) make(ctx context.Context, do errand) (*os.File, error) {
 		return nil, err
 	}
 	defer r.alive.Done()
-	if n.Gone() {
+	if n.nursery.hasExited() { // a nursery that was replaced still serves
 		return nil, ErrNetworkGone
 	}
 	ctx, cancel := r.boundStart(ctx)

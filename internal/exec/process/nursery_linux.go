@@ -87,7 +87,7 @@ func (r *Runner) nest(ctx context.Context) (*nursery, error) {
 	r.mu.Unlock()
 	go n.wait()
 	go n.read()
-	if err := n.send(order{Setup: &setup{Tier: PIDNamespace, Nursery: true}}); err != nil {
+	if err := n.send(ctx, order{Setup: &setup{Tier: PIDNamespace, Nursery: true}}); err != nil {
 		n.end()
 		r.leave(n)
 		return nil, err
@@ -192,12 +192,16 @@ func (n *nursery) wait() {
 	n.runner.mu.Unlock()
 }
 
-func (n *nursery) send(message any, files ...*os.File) error {
+func (n *nursery) send(ctx context.Context, message any, files ...*os.File) error {
 	line, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	if err := n.conn.SetWriteDeadline(time.Now().Add(slack)); err != nil {
+	deadline := time.Now().Add(slack)
+	if sooner, ok := ctx.Deadline(); ok && sooner.Before(deadline) {
+		deadline = sooner
+	}
+	if err := n.conn.SetWriteDeadline(deadline); err != nil {
 		return err
 	}
 	_, err = sendBytes(n.conn, append(line, '\n'), files, nil)
@@ -215,7 +219,11 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 	n.mu.Unlock()
 	defer n.giveUp(id, got)
 	began := time.Now()
-	if err := n.send(request{ID: id, Do: do}, files...); err != nil {
+	if err := n.send(ctx, request{ID: id, Do: do}, files...); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			n.runner.retire(n)
+			return answer{}, fmt.Errorf("the process that starts supervisors takes no requests: %w", err)
+		}
 		if failed := (*net.OpError)(nil); !errors.As(err, &failed) {
 			return answer{}, err // a file is closed
 		}
@@ -226,6 +234,9 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 	for {
 		select {
 		case a := <-got:
+			if a.Text == "" && do != errandStart && len(a.fds) == 0 {
+				return answer{}, errNoDescriptor
+			}
 			return a, a.err()
 		case <-n.exited:
 			return answer{}, n.exitError(nil)
@@ -234,7 +245,7 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 				n.child.signal(unix.SIGCONT)
 			}
 		case <-ctx.Done():
-			if time.Since(began) >= n.runner.wait/2 {
+			if errors.As(context.Cause(ctx), new(notReady)) && time.Since(began) >= n.runner.wait/2 {
 				n.runner.log.Debug("the process that starts supervisors does not answer")
 				n.runner.retire(n)
 			}

@@ -224,7 +224,14 @@ func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (co
 
 // boundStart returns a context for the start of a supervisor.
 func (r *Runner) boundStart(ctx context.Context) (context.Context, context.CancelFunc) {
-	return r.bound(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
+	return r.bound(ctx, r.wait, notReady(r.wait))
+}
+
+// notReady is the cause of the end of a start that took too long.
+type notReady time.Duration
+
+func (n notReady) Error() string {
+	return fmt.Sprintf("the supervisor of a command was not ready within %v", time.Duration(n))
 }
 
 // fresh starts a supervisor and waits until it is ready, for r.wait at most. The
