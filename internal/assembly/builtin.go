@@ -174,7 +174,7 @@ func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Option
 	o := bash.Options{
 		Commands: commands, Tasks: task.New(time.Now), Foreground: p.options.Foreground,
 		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0), Getenv: p.options.Getenv,
-		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
+		Default: milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
 	if !p.options.Untried {
 		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }

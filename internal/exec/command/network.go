@@ -200,16 +200,16 @@ func (c *Commands) attach(ctx context.Context, s Spec) (*attached, error) {
 	return a, nil
 }
 
-// detach ends the proxy and returns what it refused.
-func (a *attached) detach() (refused []string) {
+// detach ends the proxy and returns what it did not reach.
+func (a *attached) detach() (unreached []string) {
 	if a.listener != nil {
 		_ = a.listener.Close()
 	}
 	if a.stop != nil {
-		refused = a.stop()
+		unreached = a.stop()
 	}
 	a.networks.release(a.own)
-	return refused
+	return unreached
 }
 
 // environment returns env with the variables of the command's proxy in place of any
