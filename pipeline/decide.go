@@ -57,7 +57,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	}
 	if r.Site != nil {
 		req.Site = r.Site
-		c.subject = approval.Subject{Kind: "site", Value: r.Site.String()}
+		c.subject = approval.Subject{Kind: "site", Value: c.agreedSite(*r.Site).String()}
 		return c.decideOn(req), nil
 	}
 	if r.Path == "" {

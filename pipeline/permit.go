@@ -134,7 +134,7 @@ func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision,
 	if err != nil {
 		return d, fault(approval.UnavailableText(err), d)
 	}
-	return d, fault(approval.PendingText(number), d)
+	return d, fault(approval.PendingText(number, c.tool.Name), d)
 }
 
 // always returns the text that describes what "always" also allows, or "" if it

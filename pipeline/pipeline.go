@@ -154,6 +154,8 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
+	connections *policy.Policy // the rules on connections of commands
+
 	room     room // budget for large inputs
 	aside    asides
 	unlogged atomic.Bool // an audit write has failed; loggable tries again
@@ -168,7 +170,7 @@ func New(c Config) *Pipeline {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{Config: c, room: newRoom(budget)}
+	return &Pipeline{Config: c, connections: c.Policy.Connections(), room: newRoom(budget)}
 }
 
 // Request is one call of a client.

@@ -85,8 +85,9 @@ func (c *call) siteConcern() *Decision {
 }
 
 // CheckAddr decides on the address of a site, directly before a connection to it. The call
-// itself has been allowed by Decide. The address is invalid if it cannot be resolved here. A deny or ask rule on the address refuses it, as does
-// an address that is not public and that no rule names.
+// itself has been allowed by Decide. The address is invalid if it cannot be resolved here. A
+// deny or ask rule on the address refuses it, as does an address that is not public and that
+// no rule names.
 func (p *Policy) CheckAddr(s site.Site, addr netip.Addr) Decision {
 	c := call{p: p}
 	for b := Deny; b <= Ask; b++ {

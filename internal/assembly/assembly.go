@@ -220,6 +220,7 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
+// patterns returns the patterns of hosts.
 func patterns(hosts []registry.Host) (out []site.Pattern) {
 	for _, h := range hosts {
 		out = append(out, h.Pattern)

@@ -165,7 +165,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 	for _, fact := range r.Blocked {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
 	}
-	for _, fact := range r.Refused {
+	for _, fact := range r.Unreached {
 		notes = append(notes, "network: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {

@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"mcp-toolset/internal/exec/command"
-	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/tools"
 	"mcp-toolset/web/dial"
 	"mcp-toolset/web/proxy"
@@ -52,7 +51,7 @@ func (c *call) serve(l net.Listener, local command.Local) (stop func() []string)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect, Refused: o.note})
+		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect, Failed: o.note})
 	}()
 	return func() []string {
 		cancel()
@@ -68,18 +67,15 @@ func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err 
 			o.forget(to)
 		}
 	}()
-	if to.Class() != site.Loopback {
-		return o.outside(ctx, to)
+	if to.Class() == site.Loopback {
+		if conn, err = o.inside(ctx, to); err == nil {
+			return conn, nil
+		}
+		if errors.Is(err, process.ErrNetworkGone) || ctx.Err() != nil {
+			return nil, err
+		}
 	}
-	if conn, err = o.inside(ctx, to); !errors.Is(err, syscall.ECONNREFUSED) {
-		return conn, err
-	}
-	conn, err = o.outside(ctx, to)
-	if f, refused := errors.AsType[*fault.Fault](err); refused && f != nil {
-		return nil, fault.New("nothing in this session listens on "+to.String(),
-			"Start the server with run_in_background, or ask the user to add an allow rule such as WebFetch(domain:"+to.String()+") for one outside of the session.")
-	}
-	return conn, err
+	return o.outside(ctx, to)
 }
 
 // inside connects to a server that a command of the session runs.

@@ -121,8 +121,7 @@ func portOf(r *http.Request) string {
 	return "80"
 }
 
-// rewrite undoes what ReverseProxy changes for servers that are behind it: this proxy is
-// in front of its client, and unknown to the server.
+// rewrite undoes the changes that ReverseProxy makes for servers that know it.
 func rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {

@@ -214,25 +214,19 @@ func transfer(n int, buf []byte, do func([]byte) (int, error)) error {
 	return nil
 }
 
-// BenchmarkThroughput compares a direct connection with tunnels, from a TCP and a Unix socket.
+// BenchmarkThroughput compares a direct connection with a tunnel.
 func BenchmarkThroughput(b *testing.B) {
 	const size = 64 << 20
-	tcp, unix := start(b), &fixture{}
-	l, err := net.Listen("unix", filepath.Join(b.TempDir(), "s"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	unix.serve(b, l)
+	tcp := start(b)
 	for _, way := range []struct {
 		name    string
 		out, in int // of the client
 	}{{"up", size, 1}, {"down", 1, size}} {
 		to := exchange(b, way.out, way.in)
 		tcp.sites.Store("example.com:1", to)
-		unix.sites.Store("example.com:1", to)
-		for _, c := range []struct{ name, network, addr string }{{"direct", "tcp", to}, {"tunnel", "tcp", tcp.addr}, {"unix", "unix", l.Addr().String()}} {
+		for _, c := range []struct{ name, addr string }{{"direct", to}, {"tunnel", tcp.addr}} {
 			b.Run(way.name+"/"+c.name, func(b *testing.B) {
-				conn, err := net.Dial(c.network, c.addr)
+				conn, err := net.Dial("tcp", c.addr)
 				if err != nil {
 					b.Fatal(err)
 				}

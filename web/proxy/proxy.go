@@ -1,6 +1,6 @@
-// Package proxy is the way of contained commands to the network: one listener that serves
-// HTTP CONNECT, requests for http URLs, and SOCKS5. It reads strictly which site a client
-// means, and leaves to its caller who may connect where.
+// Package proxy serves the proxy through which contained commands reach the network: HTTP
+// CONNECT, requests for http URLs, and SOCKS5, on one listener. It reads strictly which site a
+// client means. Its caller decides on each connection.
 package proxy
 
 import (
@@ -32,11 +32,10 @@ type Options struct {
 	// soon after its context has ended. A *fault.Fault is a refusal: the client gets its text.
 	Connect func(context.Context, site.Site) (net.Conn, error)
 
-	// Refused, if not nil, is called, also by several goroutines at once, after a connection was
-	// refused or has failed. The site is
-	// zero if the client has named none that can be read. The error has a text for a model, and
+	// Failed, if not nil, is called after a connection was refused or has failed, also by
+	// several goroutines at once. The site is zero if the client has named none that can be read. The error has a text for a model, and
 	// wraps that of Connect, so that a refusal is a *fault.Fault.
-	Refused func(site.Site, error)
+	Failed func(site.Site, error)
 
 	Log *slog.Logger // nil: none
 }
@@ -44,8 +43,8 @@ type Options struct {
 // Serve serves the clients of l until ctx ends or l is closed. Then it closes l and all
 // connections, and returns when all have ended.
 func Serve(ctx context.Context, l net.Listener, o Options) {
-	if o.Refused == nil {
-		o.Refused = func(site.Site, error) {}
+	if o.Failed == nil {
+		o.Failed = func(site.Site, error) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -122,7 +121,7 @@ func (p *proxy) connect(ctx context.Context, s site.Site) (net.Conn, *failure) {
 // report reports a failure.
 func (p *proxy) report(s site.Site, f *failure) {
 	p.Log.Debug("the proxy has not connected", "site", s.String(), "status", f.status, "error", f.Unwrap())
-	p.Refused(s, f)
+	p.Failed(s, f)
 }
 
 // prefixed is a connection whose first bytes have been read.

@@ -60,7 +60,7 @@ func (f *fixture) serve(t testing.TB, l net.Listener) {
 	f.stop, f.done = stop, make(chan struct{})
 	go func() {
 		defer close(f.done)
-		Serve(ctx, l, Options{Connect: f.connect, Refused: func(s site.Site, err error) {
+		Serve(ctx, l, Options{Connect: f.connect, Failed: func(s site.Site, err error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			var refusal *fault.Fault
@@ -93,7 +93,7 @@ func (f *fixture) connect(ctx context.Context, s site.Site) (net.Conn, error) {
 	return nil, ctx.Err()
 }
 
-// refused returns what Refused was called with since the last call.
+// refused returns what Failed was called with since the last call.
 func (f *fixture) refused() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -187,7 +187,7 @@ func TestErrors(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "== %s: %s\n%s\n", name, text, strings.TrimSuffix(answer, "\n"))
 		if refused := f.refused(); refused != "" {
-			fmt.Fprintf(&got, "Refused: %s\n", refused)
+			fmt.Fprintf(&got, "Failed: %s\n", refused)
 		}
 		conn.Close()
 	}
@@ -593,33 +593,5 @@ func TestPolicyAgain(t *testing.T) {
 		}
 		resp.Body.Close()
 		f.sites.Delete("example.com:80")
-	}
-}
-
-// TestUnix checks a listener on a Unix socket.
-func TestUnix(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Skip(err)
-	}
-	f := &fixture{}
-	f.serve(t, l)
-	s := httptest.NewTLSServer(http.NotFoundHandler())
-	defer s.Close()
-	f.sites.Store("example.com:443", s.Listener.Addr().String())
-	tr := &http.Transport{
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}), TLSClientConfig: s.Client().Transport.(*http.Transport).TLSClientConfig,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", l.Addr().String())
-		},
-	}
-	defer tr.CloseIdleConnections()
-	resp, err := (&http.Client{Transport: tr}).Get("https://example.com/")
-	if err != nil || resp.StatusCode != http.StatusNotFound {
-		t.Fatal(resp, err)
-	}
-	resp.Body.Close()
-	if _, err := (&http.Client{Transport: tr}).Get("https://other.example/"); err == nil || !strings.HasSuffix(err.Error(), ": mcp-toolset: nothing may connect to other.example. Ask the user to allow it with the rule WebFetch(domain:other.example).") {
-		t.Errorf("a refusal: %v", err)
 	}
 }

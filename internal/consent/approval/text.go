@@ -19,11 +19,15 @@ func SiteCalls(tool string) string {
 	return "calls of " + plain.Text(tool)
 }
 
-// PendingText returns the fault for a call that the user must decide on.
-func PendingText(number int) *fault.Fault {
+// PendingText returns the fault for a call of a tool that the user must decide on.
+func PendingText(number int, tool string) *fault.Fault {
+	again := "send exactly this call again"
+	if tool == Network {
+		again = "run the command again"
+	}
 	return fault.New(
 		fmt.Sprintf("approval %d is pending", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then send exactly this call again.", number, number))
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then %s.", number, number, again))
 }
 
 // UnavailableText returns the fault for a call that the user cannot be asked

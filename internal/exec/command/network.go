@@ -124,19 +124,17 @@ func (n *networks) take(owner string, made *process.Network) *ownNetwork {
 	return own
 }
 
-// evict closes an unused network if there are too many.
+// evict closes networks that no command uses until there is room for one more.
 func (n *networks) evict() {
-	if len(n.owners) < maxNetworks {
-		return
-	}
 	var idle []string
 	for owner, own := range n.owners {
 		if own.users == 0 {
 			idle = append(idle, owner)
 		}
 	}
-	if len(idle) > 0 {
-		n.leave(slices.MinFunc(idle, func(a, b string) int { return cmp.Compare(n.owners[a].last, n.owners[b].last) }))
+	slices.SortFunc(idle, func(a, b string) int { return cmp.Compare(n.owners[a].last, n.owners[b].last) })
+	for _, owner := range idle[:max(0, len(idle)-maxNetworks+1)] {
+		n.leave(owner)
 	}
 }
 
@@ -202,34 +200,57 @@ func (c *Commands) attach(ctx context.Context, s Spec) (*attached, error) {
 	return a, nil
 }
 
-// detach ends the proxy and returns what it refused.
-func (a *attached) detach() (refused []string) {
+// detach ends the proxy and returns what it did not reach.
+func (a *attached) detach() (unreached []string) {
 	if a.listener != nil {
 		_ = a.listener.Close()
 	}
 	if a.stop != nil {
-		refused = a.stop()
+		unreached = a.stop()
 	}
 	a.networks.release(a.own)
-	return refused
+	return unreached
 }
 
 // environment returns env with the variables of the command's proxy in place of any
 // others. ALL_PROXY names the proxy by http, too: Python's httpx fails for a SOCKS URL
-// unless a further package is installed.
+// unless a further package is installed. The variables of single programs take precedence
+// over a proxy that the user's files name, which is not reached from here.
 func (a *attached) environment(env []string) []string {
+	url, java := "", ""
+	if a.listener != nil {
+		address := a.listener.Addr().(*net.TCPAddr)
+		url = "http://" + address.String()
+		java = fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d", address.IP, address.Port)
+	}
+	proxy := []string{
+		"http_proxy=" + url, "HTTP_PROXY=" + url, "https_proxy=" + url, "HTTPS_PROXY=" + url, "all_proxy=" + url, "ALL_PROXY=" + url,
+		"npm_config_proxy=" + url, "npm_config_https_proxy=" + url, "YARN_HTTP_PROXY=" + url, "YARN_HTTPS_PROXY=" + url, "PIP_PROXY=" + url, "CARGO_HTTP_PROXY=" + url,
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.proxy", "GIT_CONFIG_VALUE_0=" + url,
+		"NODE_USE_ENV_PROXY=1",
+	}
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(proxyNames, strings.ToLower(name))
+		return slices.Contains(noProxyNames, strings.ToLower(name)) ||
+			slices.ContainsFunc(proxy, func(p string) bool { return strings.HasPrefix(p, name+"=") })
 	})
-	if a.listener == nil {
+	if url == "" {
 		return env
 	}
-	url := "http://" + a.listener.Addr().String()
-	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy"} {
-		env = append(env, name+"="+url, strings.ToUpper(name)+"="+url)
+	// The JVM reads no variable for its proxy without a message.
+	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"} {
+		options := java
+		env = slices.DeleteFunc(env, func(v string) bool {
+			value, ok := strings.CutPrefix(v, name+"=")
+			if ok && value != "" {
+				options = value + " " + java
+			}
+			return ok
+		})
+		proxy = append(proxy, name+"="+options)
 	}
-	return env
+	return append(env, proxy...)
 }
 
-var proxyNames = []string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}
+// noProxyNames lists further variables of proxies, in lower case.
+var noProxyNames = []string{"ftp_proxy", "no_proxy", "npm_config_noproxy"}

@@ -320,7 +320,7 @@ func TestSharedLoopback(t *testing.T) {
 func TestProxy(t *testing.T) {
 	c, _ := newCommands(t, func(c *Config) {
 		c.Network = Ask
-		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1")
+		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1", "MAVEN_OPTS=-Xmx1g")
 	})
 	c.report = trialWithNetwork()
 	needNetwork(t, c)
@@ -346,28 +346,39 @@ func TestProxy(t *testing.T) {
 			return []string{"example.com was refused"}
 		}
 	}
-	text, res := run(t, c, Spec{Script: `env | grep -i _proxy= | sort; x=${HTTP_PROXY#http://127.0.0.1:}; read -r y < /dev/tcp/127.0.0.1/$x; echo $y`, Owner: "a", Proxy: proxy})
+	text, res := run(t, c, Spec{Script: `env | grep -i proxy | grep -v ^HOME= | grep -v ^PWD= | grep -v ^TMPDIR= | LC_ALL=C sort; x=${HTTP_PROXY#http://127.0.0.1:}; read -r y < /dev/tcp/127.0.0.1/$x; echo $y`, Owner: "a", Proxy: proxy})
 	url := "http://" + listener.Addr().String()
-	want := ""
-	for _, name := range []string{"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "http_proxy", "https_proxy"} {
-		want += name + "=" + url + "\n"
-	}
-	if got := strings.Split(text, "\n"); len(got) > 6 {
-		slices.Sort(got[:6])
-		text = strings.Join(got, "\n")
-	}
+	java := fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%[1]d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%[1]d", listener.Addr().(*net.TCPAddr).Port)
+	want := strings.NewReplacer("URL", url, "JAVA", java).Replace(`ALL_PROXY=URL
+CARGO_HTTP_PROXY=URL
+GIT_CONFIG_KEY_0=http.proxy
+GRADLE_OPTS=JAVA
+HTTPS_PROXY=URL
+HTTP_PROXY=URL
+MAVEN_OPTS=-Xmx1g JAVA
+NODE_USE_ENV_PROXY=1
+PIP_PROXY=URL
+SBT_OPTS=JAVA
+YARN_HTTPS_PROXY=URL
+YARN_HTTP_PROXY=URL
+all_proxy=URL
+http_proxy=URL
+https_proxy=URL
+npm_config_https_proxy=URL
+npm_config_proxy=URL
+`)
 	if want += "proxied\n"; text != want {
 		t.Errorf("got %q, want %q", text, want)
 	}
-	if !slices.Equal(res.Refused, []string{"example.com was refused"}) || stopped != 1 {
-		t.Errorf("refused %q, stopped %d", res.Refused, stopped)
+	if !slices.Equal(res.Unreached, []string{"example.com was refused"}) || stopped != 1 {
+		t.Errorf("refused %q, stopped %d", res.Unreached, stopped)
 	}
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
 	}
 	text, res = run(t, c, Spec{Script: "env | grep -i _proxy=; true", Owner: "a"})
-	if text != "" || res.Refused != nil {
-		t.Errorf("without a proxy: %q, %q", text, res.Refused)
+	if text != "" || res.Unreached != nil {
+		t.Errorf("without a proxy: %q, %q", text, res.Unreached)
 	}
 	// A command that does not start ends its proxy, too.
 	if _, err := c.Start(t.Context(), Spec{Script: "true", Dir: "/nonexistent", Owner: "a", Proxy: proxy}); err == nil || stopped != 2 {
@@ -440,8 +451,8 @@ func TestNetworksForgotten(t *testing.T) {
 	}
 }
 
-// nurseryOf returns the pid of the nursery of c.
-func nurseryOf(t *testing.T) (pids []int) {
+// spawnerOf returns the pid of the spawner of c.
+func spawnerOf(t *testing.T) (pids []int) {
 	t.Helper()
 	text, err := exec.Command("pgrep", "-P", fmt.Sprint(os.Getpid()), "-f", " "+process.Arg+"$").Output()
 	if err != nil {
@@ -456,15 +467,15 @@ func nurseryOf(t *testing.T) (pids []int) {
 	return pids
 }
 
-// TestNurseryKilled checks that commands get a new network when theirs is gone, and
+// TestSpawnerKilled checks that commands get a new network when theirs is gone, and
 // never that of the server.
-func TestNurseryKilled(t *testing.T) {
+func TestSpawnerKilled(t *testing.T) {
 	c, _ := networkCommands(t)
 	const show = "readlink /proc/self/ns/net"
 	own := sandbox.CurrentNamespaces().Net
 	first, _ := run(t, c, Spec{Script: show, Owner: "a"})
 	r, _ := task(t, c, Spec{Script: "echo; sleep 1000", Owner: "a"})
-	for _, pid := range nurseryOf(t) {
+	for _, pid := range spawnerOf(t) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ type Spec struct {
 	// command has a network of its own. It must not block. Connections to l come from
 	// the command or others of its owner; local connects to the ports of them. When
 	// the command has ended, l is closed and stop is called, which returns texts for
-	// Result.Refused. nil: no way out.
+	// Result.Unreached. nil: no way out.
 	Proxy func(l net.Listener, local Local) (stop func() []string)
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
@@ -100,10 +100,10 @@ type Result struct {
 	Quarantine string   // the quarantine folder; on another file system they are renamed in place
 	// Appeared lists protected names that appeared meanwhile and stay, since a commit
 	// has them.
-	Appeared []string
-	Refused  []string // what the proxy refused
-	Cut      bool     // whether another process still had the output open when it ended
-	Ended    time.Time
+	Appeared  []string
+	Unreached []string // facts on the hosts that the proxy did not reach
+	Cut       bool     // whether another process still had the output open when it ended
+	Ended     time.Time
 }
 
 // outputWait is the timeout for the end of the output after the process tree has ended.
@@ -249,9 +249,9 @@ func (r *Running) watch() {
 		}
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
-	var refused []string
+	var unreached []string
 	if r.network != nil {
-		refused = r.network.detach()
+		unreached = r.network.detach()
 	}
 	var removed, appeared []string
 	if r.guarded != nil {
@@ -276,7 +276,7 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it ended before the request
 	}
-	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Refused: refused, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
 	r.network = nil
 	r.release()
 	if r.policy != nil {

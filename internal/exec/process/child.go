@@ -13,7 +13,7 @@ import (
 )
 
 // child is a process that runs this program for the server: a supervisor or the
-// nursery.
+// spawner.
 type child interface {
 	pid() int
 	// signal sends a signal. It does nothing after the end of the process.
@@ -24,8 +24,12 @@ type child interface {
 	state() string
 }
 
-// errNurseryEnded is the error of a request to a nursery that has ended.
-var errNurseryEnded = errors.New("the process that starts supervisors ended")
+// errSpawnerEnded is the error of a request to a spawner that has ended.
+var errSpawnerEnded = errors.New("the process that starts supervisors ended")
+
+// errNoDescriptor is the error of a request whose answer has lost its descriptor: the server
+// has no free one.
+var errNoDescriptor = errors.New("no file descriptor is free")
 
 // forked is a child that a thread of this process started.
 type forked struct {

@@ -97,7 +97,7 @@ func TestKillHalfStarted(t *testing.T) {
 }
 
 // hangOnce makes the next start hang until release is closed. Later starts work
-// normally. It does not affect supervisors that the nursery starts.
+// normally. It does not affect supervisors that the spawner starts.
 func hangOnce(r *Runner) (hung, release chan struct{}) {
 	hung, release = make(chan struct{}), make(chan struct{})
 	var begun atomic.Bool

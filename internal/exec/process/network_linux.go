@@ -16,7 +16,7 @@ import (
 // Network is a network namespace with only a loopback interface. It exists until it
 // is closed and the commands in it have ended. It is safe for concurrent use.
 type Network struct {
-	nursery *nursery
+	spawner *spawner
 	space   *os.File
 	once    sync.Once
 }
@@ -38,48 +38,48 @@ func (r *Runner) NewNetwork(ctx context.Context) (*Network, error) {
 	ctx, cancel := r.boundStart(ctx)
 	defer cancel()
 	for again := true; ; again = false {
-		n, err := r.nest(ctx)
+		n, err := r.useSpawner(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("making a network for commands: %w", err)
 		}
-		a, err := n.ask(ctx, errandNetwork)
+		a, err := n.ask(ctx, opNetwork)
 		if err == nil {
-			return &Network{nursery: n, space: a.file()}, nil
+			return &Network{spawner: n, space: a.file()}, nil
 		}
 		r.leave(n)
-		if !again || !errors.Is(err, errNurseryEnded) {
+		if !again || !errors.Is(err, errSpawnerEnded) {
 			return nil, fmt.Errorf("making a network for commands: %w", err)
 		}
 	}
 }
 
 // Gone reports whether commands cannot be started in the Network any more.
-func (n *Network) Gone() bool { return n.nursery.hasExited() || !n.nursery.isCurrent() }
+func (n *Network) Gone() bool { return n.spawner.hasExited() || !n.spawner.isCurrent() }
 
 // Close releases the Network. Commands that run in it continue.
 func (n *Network) Close() error {
 	err := os.ErrClosed
 	n.once.Do(func() {
 		err = n.space.Close()
-		n.nursery.runner.leave(n.nursery)
+		n.spawner.runner.leave(n.spawner)
 	})
 	return err
 }
 
 // make makes a socket in the Network.
-func (n *Network) make(ctx context.Context, do errand) (*os.File, error) {
-	r := n.nursery.runner
+func (n *Network) make(ctx context.Context, do operation) (*os.File, error) {
+	r := n.spawner.runner
 	if err := r.enter(); err != nil {
 		return nil, err
 	}
 	defer r.alive.Done()
-	if n.Gone() {
+	if n.spawner.hasExited() { // a spawner that was replaced still serves
 		return nil, ErrNetworkGone
 	}
 	ctx, cancel := r.boundStart(ctx)
 	defer cancel()
-	a, err := n.nursery.ask(ctx, do, n.space)
-	if errors.Is(err, errNurseryEnded) {
+	a, err := n.spawner.ask(ctx, do, n.space)
+	if errors.Is(err, errSpawnerEnded) {
 		err = ErrNetworkGone
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (n *Network) make(ctx context.Context, do errand) (*os.File, error) {
 // Listen returns a TCP listener on 127.0.0.1 in the Network. The kernel chooses the
 // port.
 func (n *Network) Listen(ctx context.Context) (net.Listener, error) {
-	f, err := n.make(ctx, errandListen)
+	f, err := n.make(ctx, opListen)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ func (n *Network) Listen(ctx context.Context) (net.Listener, error) {
 // interface.
 func (n *Network) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	addr := to.Addr().Unmap()
-	do, target := errandSocket4, unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port())})
+	do, target := opSocket4, unix.Sockaddr(&unix.SockaddrInet4{Port: int(to.Port())})
 	if addr.Is6() {
-		do, target = errandSocket6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: addr.As16()}
+		do, target = opSocket6, &unix.SockaddrInet6{Port: int(to.Port()), Addr: addr.As16()}
 	} else if addr.IsValid() {
 		target.(*unix.SockaddrInet4).Addr = addr.As4()
 	}
@@ -161,11 +161,11 @@ func (s *supervisor) hosts(n *Network) bool {
 	if n == nil {
 		return true
 	}
-	h, ok := s.child.(*hatchling)
-	return ok && h.nursery == n.nursery
+	h, ok := s.child.(*spawned)
+	return ok && h.spawner == n.spawner
 }
 
-// join moves this thread into the network namespace fd and closes fd.
+// joinNetwork moves this thread into the network namespace fd and closes fd.
 func joinNetwork(fd int) error {
 	defer unix.Close(fd)
 	if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {

@@ -155,7 +155,7 @@ func TestNetworkSockets(t *testing.T) {
 	}
 }
 
-// TestNetworkGone checks that all ends with the nursery, and that the next network
+// TestNetworkGone checks that all ends with the spawner, and that the next network
 // has a new one.
 func TestNetworkGone(t *testing.T) {
 	r := networkRunner(t)
@@ -163,8 +163,8 @@ func TestNetworkGone(t *testing.T) {
 	s := script(t, "echo; exec sleep 1000")
 	s.Network = n
 	p, o := start(t, r, s)
-	nest := n.nursery
-	if err := unix.Kill(nest.child.pid(), unix.SIGKILL); err != nil {
+	sp := n.spawner
+	if err := unix.Kill(sp.child.pid(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	const want = "the supervisor of a command ended: signal: killed"
@@ -172,7 +172,7 @@ func TestNetworkGone(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	o.all(t)
-	<-nest.exited
+	<-sp.exited
 	if !n.Gone() {
 		t.Error("the network is there")
 	}
@@ -193,15 +193,15 @@ func TestNetworkGone(t *testing.T) {
 	}
 }
 
-// TestNurseryKilled checks that a supervisor starts just after the nursery was killed.
-func TestNurseryKilled(t *testing.T) {
+// TestSpawnerKilled checks that a supervisor starts just after the spawner was killed.
+func TestSpawnerKilled(t *testing.T) {
 	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
 	if _, err := r.Tier(t.Context()); err != nil {
 		t.Skip(err)
 	}
 	for range 10 {
 		r.mu.Lock()
-		n := r.nests.current
+		n := r.spawners.current
 		r.mu.Unlock()
 		if n != nil {
 			n.child.signal(unix.SIGKILL)
@@ -215,15 +215,15 @@ func TestNurseryKilled(t *testing.T) {
 	}
 }
 
-// TestNurseryStopped checks that a nursery that was stopped continues, and that one
+// TestSpawnerStopped checks that a spawner that was stopped continues, and that one
 // that does not answer is replaced.
-func TestNurseryStopped(t *testing.T) {
+func TestSpawnerStopped(t *testing.T) {
 	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
 	if _, err := r.Tier(t.Context()); err != nil {
 		t.Skip(err)
 	}
 	n := newNetwork(t, r)
-	old := n.nursery
+	old := n.spawner
 	if err := unix.Kill(old.child.pid(), unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestNurseryStopped(t *testing.T) {
 		t.Errorf("%+v, %s", e, out)
 	}
 	if p.isDone() {
-		t.Error("a command of the replaced nursery has ended")
+		t.Error("a command of the replaced spawner has ended")
 	}
 	if err := unix.Kill(old.child.pid(), unix.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -265,12 +265,12 @@ func TestNurseryStopped(t *testing.T) {
 }
 
 // TestEndWhileStopped checks that commands are ended, and how they ended is known, while
-// the nursery is stopped, and that Close does not wait for it.
+// the spawner is stopped, and that Close does not wait for it.
 func TestEndWhileStopped(t *testing.T) {
 	r := networkRunner(t)
 	p, o := start(t, r, script(t, "echo; exec sleep 1000"))
 	q, _ := start(t, r, script(t, "echo; exec sleep 1000"))
-	pid := r.nests.current.child.pid()
+	pid := r.spawners.current.child.pid()
 	stop := func() {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -318,8 +318,8 @@ func TestNoNetwork(t *testing.T) {
 	if _, err := r.NewNetwork(t.Context()); err == nil || err.Error() != want {
 		t.Error(err)
 	}
-	if r.nests.current != nil {
-		t.Error("there is a nursery")
+	if r.spawners.current != nil {
+		t.Error("there is a spawner")
 	}
 }
 
@@ -327,7 +327,7 @@ func TestNoNetwork(t *testing.T) {
 func TestNetworksLeft(t *testing.T) {
 	r := networkRunner(t)
 	run(t, r, "true")
-	nest := r.nests.current
+	sp := r.spawners.current
 	count := func(path string) int {
 		entries, err := os.ReadDir(path)
 		if err != nil {
@@ -335,9 +335,9 @@ func TestNetworksLeft(t *testing.T) {
 		}
 		return len(entries)
 	}
-	pid := nest.child.pid()
+	pid := sp.child.pid()
 	state := func() (n [3]int) {
-		return [3]int{count("/proc/self/fd"), count(fmt.Sprintf("/proc/%d/task", pid)), nest.users}
+		return [3]int{count("/proc/self/fd"), count(fmt.Sprintf("/proc/%d/task", pid)), sp.users}
 	}
 	use := func() {
 		n := newNetwork(t, r)
@@ -361,7 +361,7 @@ func TestNetworksLeft(t *testing.T) {
 	settled := func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return len(r.ready) == 1 && r.filling == 0 && nest.users == 1
+		return len(r.ready) == 1 && r.filling == 0 && sp.users == 1
 	}
 	eventually(t, "there is a spare", settled)
 	before := state()

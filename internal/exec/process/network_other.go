@@ -4,7 +4,7 @@ package process
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -13,7 +13,7 @@ import (
 // Network is documented with the version for Linux.
 type Network struct{ space *os.File }
 
-var errNoNetwork = fmt.Errorf("making a network for commands: this system has no network namespaces")
+var errNoNetwork = errors.New("making a network for commands: this system has no network namespaces")
 
 // NewNetwork fails: there are network namespaces on Linux only.
 func (r *Runner) NewNetwork(context.Context) (*Network, error) { return nil, errNoNetwork }
@@ -34,11 +34,11 @@ func (s *supervisor) hosts(n *Network) bool { return n == nil }
 
 func joinNetwork(int) error { return errNoNetwork }
 
-// nests is a placeholder: there are nurseries on Linux only.
-type nests struct{}
+// spawners is a placeholder: there are spawners on Linux only.
+type spawners struct{}
 
-func newNests() nests { return nests{} }
+func newSpawners() spawners { return spawners{} }
 
-func (r *Runner) closeNests() error { return nil }
+func (r *Runner) closeSpawners() error { return nil }
 
 func (r *Runner) retire(any) {}

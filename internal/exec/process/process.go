@@ -9,8 +9,8 @@
 // server's side. The Tier determines how reliably the whole tree is ended.
 //
 // A Network is a network namespace for the commands of one session. In the tier
-// PIDNamespace one process of this program, the nursery, starts all supervisors and
-// makes the networks (nursery_linux.go).
+// PIDNamespace one process of this program, the spawner, starts all supervisors and
+// makes the networks (spawner_linux.go).
 //
 // # Details
 //

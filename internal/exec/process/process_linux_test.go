@@ -548,7 +548,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("this is no root")
 	}
 	const nobody = 65534
-	which := "Surroundings|Supervisor.*|Trees|Network.*|Nursery.*|NotJoined"
+	which := "Surroundings|Supervisor.*|Trees|Network.*|Spawner.*|NotJoined"
 	if fullCounts {
 		which += "|Exit|CannotStart|Confine|Leftover|End|SpareKilled|ForkBomb"
 	}

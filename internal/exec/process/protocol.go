@@ -26,8 +26,8 @@ type order struct {
 type setup struct {
 	Tier   Tier
 	Cgroup string // folder of the command's cgroup, with Tier Cgroup
-	// Nursery makes the process the nursery of supervisors instead.
-	Nursery bool `json:",omitempty"`
+	// Spawner makes the process the spawner of supervisors instead.
+	Spawner bool `json:",omitempty"`
 }
 
 // maxFiles is the maximum number of descriptors that come with a command.

@@ -19,18 +19,18 @@ type Runner struct {
 
 	probe sync.Mutex // held while the tier is determined
 
-	mu      sync.Mutex
-	closed  bool
-	closing chan struct{} // closed when closed is set
-	tier    Tier          // None until it is known
-	missing []string      // why better tiers are not available
-	ready   []*supervisor
-	filling int // supervisors being started for the reserve
-	reserve reserve
-	running map[*Process]struct{}
-	forker  *forker // starts the next process; nil: none yet
-	nests   nests
-	alive   sync.WaitGroup // supervisors, and goroutines that start them
+	mu       sync.Mutex
+	closed   bool
+	closing  chan struct{} // closed when closed is set
+	tier     Tier          // None until it is known
+	missing  []string      // why better tiers are not available
+	ready    []*supervisor
+	filling  int // supervisors being started for the reserve
+	reserve  reserve
+	running  map[*Process]struct{}
+	forker   *forker // starts the next process; nil: none yet
+	spawners spawners
+	alive    sync.WaitGroup // supervisors, and goroutines that start them
 
 	wait  time.Duration         // startWait, except in tests
 	hang  time.Duration         // hangWait, except in tests
@@ -50,7 +50,7 @@ func NewRunner(c Config) *Runner {
 	slices.Sort(tiers)
 	slices.Reverse(tiers)
 	return &Runner{
-		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}), nests: newNests(),
+		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}), spawners: newSpawners(),
 		wait: startWait, hang: hangWait, begin: slack, start: (*exec.Cmd).Start,
 	}
 }
@@ -134,7 +134,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	case <-time.After(2 * (killWait + slack)):
 		return errors.Join(append(errs, errors.New("some supervisors of commands do not end"))...)
 	}
-	errs = append(errs, r.closeNests())
+	errs = append(errs, r.closeSpawners())
 	r.mu.Lock()
 	f := r.forker
 	r.mu.Unlock()
@@ -224,7 +224,14 @@ func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (co
 
 // boundStart returns a context for the start of a supervisor.
 func (r *Runner) boundStart(ctx context.Context) (context.Context, context.CancelFunc) {
-	return r.bound(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
+	return r.bound(ctx, r.wait, notReady(r.wait))
+}
+
+// notReady is the cause of the end of a start that took too long.
+type notReady time.Duration
+
+func (n notReady) Error() string {
+	return fmt.Sprintf("the supervisor of a command was not ready within %v", time.Duration(n))
 }
 
 // fresh starts a supervisor and waits until it is ready, for r.wait at most. The

@@ -65,8 +65,8 @@ func Serve(confine Confine) int {
 		c.fail(err)
 		return 1
 	}
-	if first.Setup.Nursery {
-		newBrood().serve(c, signals)
+	if first.Setup.Spawner {
+		newSpawnServer().serve(c, signals)
 		return 0
 	}
 	c.send(report{Ready: true})

@@ -51,8 +51,8 @@ var findSelf = sync.OnceValues(func() (self [2]string, err error) {
 // type *failure may be caused by the tier.
 func (r *Runner) spawn(ctx context.Context, t Tier) (*supervisor, error) {
 	s, err := r.spawnOnce(ctx, t)
-	if errors.Is(err, errNurseryEnded) && ctx.Err() == nil {
-		// The socket is a new one: the nursery may have started a process with the
+	if errors.Is(err, errSpawnerEnded) && ctx.Err() == nil {
+		// The socket is a new one: the spawner may have started a process with the
 		// old one before it ended.
 		return r.spawnOnce(ctx, t)
 	}
@@ -79,7 +79,7 @@ func (r *Runner) spawnOnce(ctx context.Context, t Tier) (_ *supervisor, err erro
 		removeCgroup(s.cgroup)
 	}
 	kept := false
-	s.child, kept, err = r.hatch(ctx, t, theirs, s.stderr, unused)
+	s.child, kept, err = r.startChild(ctx, t, theirs, s.stderr, unused)
 	if err != nil && !kept {
 		unused()
 	}

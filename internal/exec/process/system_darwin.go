@@ -91,15 +91,15 @@ func systemTiers() []Tier { return []Tier{ProcessGroup} }
 
 func attributes(Tier) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-func (r *Runner) hatch(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (child, bool, error) {
+func (r *Runner) startChild(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (child, bool, error) {
 	return r.forkSelf(ctx, attributes(t), theirs, stderr, late)
 }
 
-type brood struct{}
+type spawnServer struct{}
 
-func newBrood() *brood { return nil }
+func newSpawnServer() *spawnServer { return nil }
 
-func (b *brood) serve(*channel, <-chan os.Signal) {}
+func (b *spawnServer) serve(*channel, <-chan os.Signal) {}
 
 func makeCgroup(Tier) (string, error) { return "", nil }
 func killCgroup(string)               {}

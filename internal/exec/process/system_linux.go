@@ -36,7 +36,7 @@ func prepare(s setup) (*system, error) {
 	// Started as /proc/self/exe, the process would be listed as "exe".
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 	var err error
-	if s.Nursery {
+	if s.Spawner {
 		return sys, nil
 	}
 	switch s.Tier {
@@ -299,12 +299,12 @@ func attributes(t Tier) *syscall.SysProcAttr {
 	}
 	a.Pdeathsig = syscall.SIGKILL
 	a.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
-	return a // capabilities are those of the nursery
+	return a // capabilities are those of the spawner
 }
 
-// nurseryAttributes returns the attributes of the nursery. Unless the server is root,
-// the nursery has a user namespace of its own.
-func nurseryAttributes() *syscall.SysProcAttr {
+// spawnerAttributes returns the attributes of the spawner. Unless the server is root,
+// the spawner has a user namespace of its own.
+func spawnerAttributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
 		a.Cloneflags = unix.CLONE_NEWUSER

@@ -187,7 +187,7 @@ func TestServerKilled(t *testing.T) {
 			}
 			supervisors := childrenOf(server.Process.Pid)
 			if tier == PIDNamespace {
-				supervisors = append(supervisors, childrenOf(supervisors[0].pid)...) // of the nursery
+				supervisors = append(supervisors, childrenOf(supervisors[0].pid)...) // of the spawner
 			}
 			if len(supervisors) < serverTrees {
 				t.Errorf("only %d supervisors", len(supervisors))

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hatchling is a supervisor that the nursery started.
-type hatchling struct {
-	nursery *nursery
+// spawned is a supervisor that the spawner started.
+type spawned struct {
+	spawner *spawner
 	id      uint64        // of the request
 	number  int           // pid
 	handle  *os.File      // pidfd; nil: the kernel has none
@@ -22,12 +22,12 @@ type hatchling struct {
 	copied  chan struct{} // closed at the end of errors
 }
 
-// hatch starts a supervisor. kept and late are those of forkSelf.
-func (r *Runner) hatch(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (_ child, kept bool, err error) {
+// startChild starts a supervisor. kept and late are those of forkSelf.
+func (r *Runner) startChild(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (_ child, kept bool, err error) {
 	if t != PIDNamespace {
 		return r.forkSelf(ctx, attributes(t), theirs, stderr, late)
 	}
-	n, err := r.nest(ctx)
+	n, err := r.useSpawner(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -37,7 +37,7 @@ func (r *Runner) hatch(ctx context.Context, t Tier, theirs *os.File, stderr io.W
 		return nil, false, err
 	}
 	_ = out.Fd() // makes it block
-	a, err := n.ask(ctx, errandStart, theirs, out)
+	a, err := n.ask(ctx, opStart, theirs, out)
 	_ = out.Close()
 	if err != nil {
 		_ = in.Close()
@@ -53,10 +53,10 @@ func (r *Runner) hatch(ctx context.Context, t Tier, theirs *os.File, stderr io.W
 	return h, false, nil
 }
 
-func (h *hatchling) pid() int      { return h.number }
-func (h *hatchling) state() string { return h.ended }
+func (h *spawned) pid() int      { return h.number }
+func (h *spawned) state() string { return h.ended }
 
-func (h *hatchling) signal(s syscall.Signal) {
+func (h *spawned) signal(s syscall.Signal) {
 	select {
 	case <-h.done:
 		return
@@ -70,21 +70,21 @@ func (h *hatchling) signal(s syscall.Signal) {
 }
 
 // control calls f with the pidfd unless it is closed.
-func (h *hatchling) control(f func(fd int)) {
+func (h *spawned) control(f func(fd int)) {
 	if raw, err := h.handle.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { f(int(fd)) })
 	}
 }
 
-// wait waits for the end of the supervisor, also if the nursery does not report it.
-func (h *hatchling) wait() {
+// wait waits for the end of the supervisor, also if the spawner does not report it.
+func (h *spawned) wait() {
 	gone := make(chan struct{})
 	go h.watch(gone)
 	select {
 	case <-h.done:
 	case <-gone:
 		h.conclude()
-	case <-h.nursery.exited: // the kernel kills it
+	case <-h.spawner.exited: // the kernel kills it
 		if h.signal(unix.SIGKILL); h.handle != nil {
 			select {
 			case <-gone:
@@ -101,11 +101,11 @@ func (h *hatchling) wait() {
 	if h.handle != nil {
 		_ = h.handle.Close()
 	}
-	h.nursery.runner.leave(h.nursery)
+	h.spawner.runner.leave(h.spawner)
 }
 
 // watch closes gone at the end of the supervisor. It returns when the pidfd is closed.
-func (h *hatchling) watch(gone chan<- struct{}) {
+func (h *spawned) watch(gone chan<- struct{}) {
 	if h.handle == nil {
 		return
 	}
@@ -124,10 +124,10 @@ func (h *hatchling) watch(gone chan<- struct{}) {
 	}
 }
 
-// conclude waits until the nursery reports how the supervisor ended, for a second at
-// most. It continues a stopped nursery.
-func (h *hatchling) conclude() {
-	n := h.nursery
+// conclude waits until the spawner reports how the supervisor ended, for a second at
+// most. It continues a stopped spawner.
+func (h *spawned) conclude() {
+	n := h.spawner
 	if !n.hasExited() && stopped(n.child.pid()) {
 		n.child.signal(unix.SIGCONT)
 	}
@@ -142,11 +142,11 @@ func (h *hatchling) conclude() {
 }
 
 // conclude records how a supervisor ended, unless that is known.
-func (n *nursery) conclude(id uint64, text string) {
+func (n *spawner) conclude(id uint64, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if h := n.hatched[id]; h != nil {
-		delete(n.hatched, id)
+	if h := n.spawned[id]; h != nil {
+		delete(n.spawned, id)
 		h.ended = text
 		close(h.done)
 	}

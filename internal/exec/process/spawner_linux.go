@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nursery is the server's side of the process that starts the supervisors of the
+// spawner is the server's side of the process that starts the supervisors of the
 // tier PIDNamespace, and that makes network namespaces. The kernel lets a process
 // join a network namespace only if it has CAP_SYS_ADMIN in the user namespace that
-// owns it. So all these supervisors have one user namespace, that of the nursery,
+// owns it. So all these supervisors have one user namespace, that of the spawner,
 // unless the server is root. They end with it.
-type nursery struct {
+type spawner struct {
 	runner *Runner
 	child  child
 	conn   *net.UnixConn
@@ -29,31 +29,31 @@ type nursery struct {
 	mu      sync.Mutex
 	last    uint64                 // id of the last request
 	asked   map[uint64]chan answer // requests without an answer
-	hatched map[uint64]*hatchling  // live supervisors, by the id of their request
+	spawned map[uint64]*spawned    // live supervisors, by the id of their request
 }
 
-// nests holds the nurseries of a Runner. Runner.mu guards it except for making.
-type nests struct {
-	making  chan struct{} // has an element while a nursery is started
-	current *nursery      // serves new requests; nil: none yet
-	all     map[*nursery]struct{}
+// spawners holds the spawners of a Runner. Runner.mu guards it except for making.
+type spawners struct {
+	making  chan struct{} // has an element while a spawner is started
+	current *spawner      // serves new requests; nil: none yet
+	all     map[*spawner]struct{}
 }
 
-func newNests() nests {
-	return nests{making: make(chan struct{}, 1), all: map[*nursery]struct{}{}}
+func newSpawners() spawners {
+	return spawners{making: make(chan struct{}, 1), all: map[*spawner]struct{}{}}
 }
 
-// nest returns the nursery for new requests and adds a user to it. It starts one if
+// useSpawner returns the spawner for new requests and adds a user to it. It starts one if
 // there is none.
-func (r *Runner) nest(ctx context.Context) (*nursery, error) {
+func (r *Runner) useSpawner(ctx context.Context) (*spawner, error) {
 	select {
-	case r.nests.making <- struct{}{}:
-		defer func() { <-r.nests.making }()
+	case r.spawners.making <- struct{}{}:
+		defer func() { <-r.spawners.making }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	r.mu.Lock()
-	n := r.nests.current
+	n := r.spawners.current
 	if n != nil && !n.hasExited() {
 		n.users++
 		r.mu.Unlock()
@@ -64,16 +64,16 @@ func (r *Runner) nest(ctx context.Context) (*nursery, error) {
 	if err != nil {
 		return nil, err
 	}
-	n = &nursery{
+	n = &spawner{
 		runner: r, conn: conn, stderr: &stderrHead{}, exited: make(chan struct{}), users: 1,
-		asked: map[uint64]chan answer{}, hatched: map[uint64]*hatchling{},
+		asked: map[uint64]chan answer{}, spawned: map[uint64]*spawned{},
 	}
 	unused := func() {
 		_ = theirs.Close()
 		_ = conn.Close()
 	}
 	var kept bool
-	n.child, kept, err = r.forkSelf(ctx, nurseryAttributes(), theirs, n.stderr, unused)
+	n.child, kept, err = r.forkSelf(ctx, spawnerAttributes(), theirs, n.stderr, unused)
 	if err != nil {
 		if !kept {
 			unused()
@@ -82,12 +82,12 @@ func (r *Runner) nest(ctx context.Context) (*nursery, error) {
 	}
 	_ = theirs.Close()
 	r.mu.Lock()
-	r.nests.current = n
-	r.nests.all[n] = struct{}{}
+	r.spawners.current = n
+	r.spawners.all[n] = struct{}{}
 	r.mu.Unlock()
 	go n.wait()
 	go n.read()
-	if err := n.send(order{Setup: &setup{Tier: PIDNamespace, Nursery: true}}); err != nil {
+	if err := n.send(ctx, order{Setup: &setup{Tier: PIDNamespace, Spawner: true}}); err != nil {
 		n.end()
 		r.leave(n)
 		return nil, err
@@ -95,34 +95,34 @@ func (r *Runner) nest(ctx context.Context) (*nursery, error) {
 	return n, nil
 }
 
-// leave removes a user of a nursery. It ends the nursery if it was retired and has no
+// leave removes a user of a spawner. It ends the spawner if it was retired and has no
 // user left.
-func (r *Runner) leave(n *nursery) {
+func (r *Runner) leave(n *spawner) {
 	r.mu.Lock()
 	n.users--
-	unused := n.users == 0 && r.nests.current != n
+	unused := n.users == 0 && r.spawners.current != n
 	r.mu.Unlock()
 	if unused {
 		n.end()
 	}
 }
 
-// retire makes another nursery serve new requests. The retired one lives until it has
-// no users. A nil nursery means the current one.
-func (r *Runner) retire(n *nursery) {
+// retire makes another spawner serve new requests. The retired one lives until it has
+// no users. A nil spawner means the current one.
+func (r *Runner) retire(n *spawner) {
 	r.mu.Lock()
 	if n == nil {
-		n = r.nests.current
+		n = r.spawners.current
 	}
-	if n == nil || n != r.nests.current {
+	if n == nil || n != r.spawners.current {
 		r.mu.Unlock()
 		return
 	}
-	r.nests.current = nil
+	r.spawners.current = nil
 	unused := n.users == 0
 	var ready, others []*supervisor
 	for _, s := range r.ready {
-		if h, ok := s.child.(*hatchling); ok && h.nursery == n {
+		if h, ok := s.child.(*spawned); ok && h.spawner == n {
 			ready = append(ready, s)
 		} else {
 			others = append(others, s)
@@ -138,11 +138,11 @@ func (r *Runner) retire(n *nursery) {
 	}
 }
 
-// closeNests ends all nurseries and waits until they have ended.
-func (r *Runner) closeNests() error {
+// closeSpawners ends all spawners and waits until they have ended.
+func (r *Runner) closeSpawners() error {
 	r.mu.Lock()
-	var all []*nursery
-	for n := range r.nests.all {
+	var all []*spawner
+	for n := range r.spawners.all {
 		all = append(all, n)
 	}
 	r.mu.Unlock()
@@ -160,12 +160,12 @@ func (r *Runner) closeNests() error {
 	return nil
 }
 
-func (n *nursery) end() {
+func (n *spawner) end() {
 	_ = n.conn.Close()
 	n.child.signal(unix.SIGKILL)
 }
 
-func (n *nursery) hasExited() bool {
+func (n *spawner) hasExited() bool {
 	select {
 	case <-n.exited:
 		return true
@@ -174,30 +174,34 @@ func (n *nursery) hasExited() bool {
 	}
 }
 
-// isCurrent reports whether the nursery serves new requests.
-func (n *nursery) isCurrent() bool {
+// isCurrent reports whether the spawner serves new requests.
+func (n *spawner) isCurrent() bool {
 	n.runner.mu.Lock()
 	defer n.runner.mu.Unlock()
-	return n.runner.nests.current == n
+	return n.runner.spawners.current == n
 }
 
-// wait waits for the end of the nursery.
-func (n *nursery) wait() {
+// wait waits for the end of the spawner.
+func (n *spawner) wait() {
 	n.child.wait()
 	_ = n.conn.Close()
 	close(n.exited)
 	n.runner.retire(n)
 	n.runner.mu.Lock()
-	delete(n.runner.nests.all, n)
+	delete(n.runner.spawners.all, n)
 	n.runner.mu.Unlock()
 }
 
-func (n *nursery) send(message any, files ...*os.File) error {
+func (n *spawner) send(ctx context.Context, message any, files ...*os.File) error {
 	line, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	if err := n.conn.SetWriteDeadline(time.Now().Add(slack)); err != nil {
+	deadline := time.Now().Add(slack)
+	if sooner, ok := ctx.Deadline(); ok && sooner.Before(deadline) {
+		deadline = sooner
+	}
+	if err := n.conn.SetWriteDeadline(deadline); err != nil {
 		return err
 	}
 	_, err = sendBytes(n.conn, append(line, '\n'), files, nil)
@@ -205,8 +209,8 @@ func (n *nursery) send(message any, files ...*os.File) error {
 }
 
 // ask sends a request with the descriptors of files and waits for the answer. A
-// nursery that does not answer in time is retired; one that was stopped continues.
-func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer, error) {
+// spawner that does not answer in time is retired; one that was stopped continues.
+func (n *spawner) ask(ctx context.Context, do operation, files ...*os.File) (answer, error) {
 	got := make(chan answer, 1)
 	n.mu.Lock()
 	n.last++
@@ -215,7 +219,11 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 	n.mu.Unlock()
 	defer n.giveUp(id, got)
 	began := time.Now()
-	if err := n.send(request{ID: id, Do: do}, files...); err != nil {
+	if err := n.send(ctx, request{ID: id, Do: do}, files...); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			n.runner.retire(n)
+			return answer{}, fmt.Errorf("the process that starts supervisors takes no requests: %w", err)
+		}
 		if failed := (*net.OpError)(nil); !errors.As(err, &failed) {
 			return answer{}, err // a file is closed
 		}
@@ -226,6 +234,9 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 	for {
 		select {
 		case a := <-got:
+			if a.Text == "" && do != opStart && len(a.fds) == 0 {
+				return answer{}, errNoDescriptor
+			}
 			return a, a.err()
 		case <-n.exited:
 			return answer{}, n.exitError(nil)
@@ -234,7 +245,7 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 				n.child.signal(unix.SIGCONT)
 			}
 		case <-ctx.Done():
-			if time.Since(began) >= n.runner.wait/2 {
+			if errors.As(context.Cause(ctx), new(notReady)) && time.Since(began) >= n.runner.wait/2 {
 				n.runner.log.Debug("the process that starts supervisors does not answer")
 				n.runner.retire(n)
 			}
@@ -244,7 +255,7 @@ func (n *nursery) ask(ctx context.Context, do errand, files ...*os.File) (answer
 }
 
 // giveUp forgets a request, and an answer that came and was not taken.
-func (n *nursery) giveUp(id uint64, got chan answer) {
+func (n *spawner) giveUp(id uint64, got chan answer) {
 	n.mu.Lock()
 	delete(n.asked, id)
 	n.mu.Unlock()
@@ -255,21 +266,21 @@ func (n *nursery) giveUp(id uint64, got chan answer) {
 	}
 }
 
-// exitError returns an error for a nursery that cannot be asked.
-func (n *nursery) exitError(err error) error {
+// exitError returns an error for a spawner that cannot be asked.
+func (n *spawner) exitError(err error) error {
 	select {
 	case <-n.exited:
 	case <-time.After(time.Second):
 		return fmt.Errorf("the process that starts supervisors does not answer: %w", err)
 	}
 	if said := n.stderr.String(); said != "" {
-		return fmt.Errorf("%w: %s: %s", errNurseryEnded, n.child.state(), said)
+		return fmt.Errorf("%w: %s: %s", errSpawnerEnded, n.child.state(), said)
 	}
-	return fmt.Errorf("%w: %s", errNurseryEnded, n.child.state())
+	return fmt.Errorf("%w: %s", errSpawnerEnded, n.child.state())
 }
 
-// read receives answers until the nursery ends.
-func (n *nursery) read() {
+// read receives answers until the spawner ends.
+func (n *spawner) read() {
 	defer n.end()
 	buf, oob := make([]byte, maxAnswer), make([]byte, unix.CmsgSpace(4*maxFiles))
 	for {
@@ -291,8 +302,8 @@ func (n *nursery) read() {
 	}
 }
 
-// take handles a message of the nursery.
-func (n *nursery) take(a answer) {
+// take handles a message of the spawner.
+func (n *spawner) take(a answer) {
 	if a.Ended {
 		n.conclude(a.ID, a.Text)
 		return
@@ -306,12 +317,12 @@ func (n *nursery) take(a answer) {
 	}
 	delete(n.asked, a.ID)
 	if a.PID > 0 {
-		a.child = &hatchling{nursery: n, id: a.ID, number: a.PID, done: make(chan struct{})}
+		a.child = &spawned{spawner: n, id: a.ID, number: a.PID, done: make(chan struct{})}
 		if len(a.fds) > 0 {
 			_ = unix.SetNonblock(a.fds[0], true) // so that watch takes no thread
 			a.child.handle = a.file()
 		}
-		n.hatched[a.ID] = a.child
+		n.spawned[a.ID] = a.child
 	}
 	got <- a
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -12,26 +14,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The nursery and the server exchange packets of JSON. A request comes with
-// descriptors: errandStart with the control socket and the standard error of the
-// supervisor, errandListen, errandSocket4 and errandSocket6 with a network
+// The spawner and the server exchange packets of JSON. A request comes with
+// descriptors: opStart with the control socket and the standard error of the
+// supervisor, opListen, opSocket4 and opSocket6 with a network
 // namespace. An answer comes with one descriptor: the pidfd of the supervisor, or
 // what was made.
 
-// errand is the kind of a request to the nursery.
-type errand string
+// operation is the kind of a request to the spawner.
+type operation string
 
 const (
-	errandStart   errand = "start"   // start a supervisor
-	errandNetwork errand = "network" // make a network namespace
-	errandListen  errand = "listen"  // make a listening TCP socket in a network namespace
-	errandSocket4 errand = "socket4" // make a TCP socket in a network namespace
-	errandSocket6 errand = "socket6"
+	opStart   operation = "start"   // start a supervisor
+	opNetwork operation = "network" // make a network namespace
+	opListen  operation = "listen"  // make a listening TCP socket in a network namespace
+	opSocket4 operation = "socket4" // make a TCP socket in a network namespace
+	opSocket6 operation = "socket6"
 )
 
 type request struct {
 	ID uint64
-	Do errand
+	Do operation
 }
 
 // maxAnswer is the limit of an answer, in bytes.
@@ -47,7 +49,7 @@ type answer struct {
 	Errno syscall.Errno `json:",omitempty"`
 
 	fds   []int
-	child *hatchling
+	child *spawned
 }
 
 func (a answer) err() error {
@@ -62,7 +64,7 @@ func (a answer) file() *os.File {
 	if len(a.fds) == 0 {
 		return nil
 	}
-	return os.NewFile(uintptr(a.fds[0]), "nursery")
+	return os.NewFile(uintptr(a.fds[0]), "spawner")
 }
 
 // discard closes what came with an answer.
@@ -76,20 +78,20 @@ func (a answer) discard() {
 	}
 }
 
-// brood is the nursery in its own process. The main thread starts the supervisors:
+// spawnServer is the spawner in its own process. The main thread starts the supervisors:
 // they end with that thread.
-type brood struct {
+type spawnServer struct {
 	mu       sync.Mutex
 	children map[int]uint64          // ids of the requests of live supervisors
 	early    map[int]unix.WaitStatus // ends during the start in progress
 }
 
-func newBrood() *brood {
-	return &brood{children: map[int]uint64{}, early: map[int]unix.WaitStatus{}}
+func newSpawnServer() *spawnServer {
+	return &spawnServer{children: map[int]uint64{}, early: map[int]unix.WaitStatus{}}
 }
 
 // serve serves requests until the server has ended.
-func (b *brood) serve(c *channel, signals <-chan os.Signal) {
+func (b *spawnServer) serve(c *channel, signals <-chan os.Signal) {
 	go b.reap(signals)
 	for {
 		var req request
@@ -98,15 +100,15 @@ func (b *brood) serve(c *channel, signals <-chan os.Signal) {
 		}
 		fds := c.files
 		switch {
-		case req.Do == errandStart && len(fds) == 2:
+		case req.Do == opStart && len(fds) == 2:
 			b.start(req.ID, fds)
-		case req.Do == errandNetwork:
+		case req.Do == opNetwork:
 			go b.network(req.ID)
 		case len(fds) == 1:
 			go b.socket(req, fds[0])
 			continue
 		default:
-			b.reply(answer{ID: req.ID, Text: "asking the nursery for " + string(req.Do), Errno: unix.EINVAL})
+			b.reply(answer{ID: req.ID, Text: "asking the spawner for " + string(req.Do), Errno: unix.EINVAL})
 		}
 		for _, fd := range fds {
 			_ = unix.Close(fd)
@@ -114,8 +116,26 @@ func (b *brood) serve(c *channel, signals <-chan os.Signal) {
 	}
 }
 
-// reply sends an answer with descriptors.
-func (b *brood) reply(a answer, fds ...int) {
+// reply sends an answer with descriptors. If the kernel refuses the descriptors, for
+// example because too many are in flight between processes of the user, the answer is
+// that error.
+func (b *spawnServer) reply(a answer, fds ...int) {
+	err := send(a, fds)
+	if err == unix.EPIPE || err == unix.ECONNRESET {
+		os.Exit(0) // the server has ended
+	}
+	if err == nil || len(fds) == 0 {
+		return
+	}
+	if a.PID > 0 {
+		_ = send(a, nil) // the server does without a pidfd
+		return
+	}
+	_ = send(answer{ID: a.ID, Text: "sending a descriptor", Errno: err.(syscall.Errno)}, nil)
+}
+
+// send sends a message to the server.
+func send(a answer, fds []int) error {
 	line, err := json.Marshal(a)
 	if err != nil {
 		panic(err)
@@ -123,13 +143,11 @@ func (b *brood) reply(a answer, fds ...int) {
 	for err = unix.EINTR; err == unix.EINTR; {
 		err = unix.Sendmsg(controlFD, line, unix.UnixRights(fds...), nil, 0)
 	}
-	if err != nil {
-		os.Exit(0) // the server has ended
-	}
+	return err
 }
 
 // failed replies with the error of an operation.
-func (b *brood) failed(id uint64, what string, err error) {
+func (b *spawnServer) failed(id uint64, what string, err error) {
 	errno, ok := err.(syscall.Errno)
 	if !ok {
 		errno, what = unix.EIO, fmt.Sprintf("%s: %v", what, err)
@@ -139,8 +157,8 @@ func (b *brood) failed(id uint64, what string, err error) {
 
 // start starts a supervisor. If it hangs before it runs this program, it is killed
 // after startWait.
-func (b *brood) start(id uint64, fds []int) {
-	hung := time.AfterFunc(startWait, func() { killHalfStarted(os.Getpid()) })
+func (b *spawnServer) start(id uint64, fds []int) {
+	hung := time.AfterFunc(startWait, b.killHung)
 	defer hung.Stop()
 	handle := -1
 	attr := attributes(PIDNamespace)
@@ -168,8 +186,24 @@ func (b *brood) start(id uint64, fds []int) {
 	b.children[pid] = id
 }
 
+// killHung kills the child whose start is in progress: the only one that is not known.
+func (b *spawnServer) killHung() {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for number := range strings.FieldsSeq(string(text)) {
+		pid, err := strconv.Atoi(number)
+		if _, known := b.children[pid]; err == nil && !known {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
 // reap waits for supervisors that end, and reports their ends.
-func (b *brood) reap(signals <-chan os.Signal) {
+func (b *spawnServer) reap(signals <-chan os.Signal) {
 	for range signals {
 		b.mu.Lock()
 		for {
@@ -203,7 +237,7 @@ func ended(id uint64, s unix.WaitStatus) answer {
 }
 
 // network makes a network namespace in which only the loopback interface exists.
-func (b *brood) network(id uint64) {
+func (b *spawnServer) network(id uint64) {
 	fd, what := -1, ""
 	err := inNetwork(func() (err error) {
 		what = "making a network namespace"
@@ -245,7 +279,7 @@ func loopbackUp() error {
 }
 
 // socket makes a socket in a network namespace, which it closes.
-func (b *brood) socket(req request, ns int) {
+func (b *spawnServer) socket(req request, ns int) {
 	defer unix.Close(ns)
 	s := -1
 	err := inNetwork(func() (err error) {
@@ -253,10 +287,10 @@ func (b *brood) socket(req request, ns int) {
 			return err
 		}
 		family := unix.AF_INET
-		if req.Do == errandSocket6 {
+		if req.Do == opSocket6 {
 			family = unix.AF_INET6
 		}
-		if s, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil || req.Do != errandListen {
+		if s, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil || req.Do != opListen {
 			return err
 		}
 		if err = unix.Bind(s, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
