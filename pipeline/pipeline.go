@@ -170,7 +170,11 @@ func New(c Config) *Pipeline {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{Config: c, connections: c.Policy.Connections(), room: newRoom(budget)}
+	p := &Pipeline{Config: c, room: newRoom(budget)}
+	if c.Policy != nil { // in tests
+		p.connections = c.Policy.Connections()
+	}
+	return p
 }
 
 // Request is one call of a client.
