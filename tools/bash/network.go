@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/tools"
 	"mcp-toolset/web/dial"
 	"mcp-toolset/web/proxy"
 	"mcp-toolset/web/site"
 )
 
-// mostShown is the limit of hosts that an answer describes, and maxFailed of those that are
-// stored.
+// mostShown is the limit of hosts that an answer describes, and maxFailed of those that a
+// command may try in vain: each may be a question to the user.
 const (
 	mostShown = 3
-	maxFailed = 1000
+	maxFailed = 100
 )
 
 // outlet connects a command to the hosts that it may reach. It is used by one command, also
@@ -67,7 +69,7 @@ func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err 
 			o.forget(to)
 		}
 	}()
-	if to.Class() == site.Loopback {
+	if to = ownSite(to); to.Class() == site.Loopback {
 		if conn, err = o.inside(ctx, to); err == nil {
 			return conn, nil
 		}
@@ -75,7 +77,33 @@ func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err 
 			return nil, err
 		}
 	}
+	if o.isFull() {
+		return nil, fault.New(fmt.Sprintf("the command has tried %d hosts in vain", maxFailed), "Try fewer hosts in one command.")
+	}
 	return o.outside(ctx, to)
+}
+
+// isFull reports whether the command has tried too many hosts in vain.
+func (o *outlet) isFull() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.failed) >= maxFailed
+}
+
+// ownSite returns the site on this machine that an unspecified address or the name of the
+// machine stands for.
+func ownSite(s site.Site) site.Site {
+	addr, ok := s.Addr()
+	name, err := os.Hostname()
+	switch {
+	case ok && addr == netip.IPv4Unspecified():
+		s.Host = "127.0.0.1"
+	case ok && addr == netip.IPv6Unspecified():
+		s.Host = "::1"
+	case !ok && err == nil && strings.EqualFold(s.Host, name):
+		s.Host = "localhost"
+	}
+	return s
 }
 
 // inside connects to a server that a command of the session runs.

@@ -69,6 +69,8 @@ func failed(s site.Site, err error) *failure {
 	)
 	is := func(target any) bool { return errors.As(err, target) }
 	switch {
+	case is(&refusal) && errors.Is(err, syscall.ECONNREFUSED):
+		return &failure{refusal, http.StatusBadGateway, replyClosed, err}
 	case is(&refusal):
 		return &failure{refusal, http.StatusForbidden, replyRefused, err}
 	case is(&op) && op.Op == "proxyconnect":
@@ -92,8 +94,9 @@ func failed(s site.Site, err error) *failure {
 // shown returns an error that is safe to show.
 func shown(err error) string { return plain.Cut(plain.Line(err.Error()), 200) }
 
-// text returns the failure for the output of a command, in which other programs write too.
-func (f *failure) text() string { return "mcp-toolset: " + f.Error() }
+// text returns the failure for the output of a command, in which other programs write too. A
+// shell may read it: curl URL | sh.
+func (f *failure) text() string { return "mcp-toolset: " + strings.ReplaceAll(f.Error(), "`", "'") }
 
 // maxPhrase is the limit of a reason phrase, in bytes. It leaves a line of output readable.
 const maxPhrase = 250

@@ -173,8 +173,13 @@ func broken(r *http.Request, err error) *failure {
 	return &failure{Fault: fault.New(s.String()+" "+fact, again), status: http.StatusBadGateway}
 }
 
-// respond sends a failure as the response to a request.
+// respond sends a failure as the response to a request. Where there is no connection to the
+// server, it closes that of the client without a response instead, as the server would:
+// programs such as curl take any response for one of the server, and end with success.
 func respond(w http.ResponseWriter, f *failure) {
+	if f.status >= http.StatusInternalServerError {
+		panic(http.ErrAbortHandler)
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(f.status)
 	_, _ = io.WriteString(w, f.text()+"\n")

@@ -162,6 +162,8 @@ func TestErrors(t *testing.T) {
 		{"allowed.not", nil},
 		{"umlaut.not", fault.New("„ümlaut“ is…\nrefused", "")},
 		{"long.not", fault.New(strings.Repeat("long ", 100), "Next.")},
+		{"unserved.not", fmt.Errorf("%w (%w)", fault.New("nothing listens", "Start `it`."), syscall.ECONNREFUSED)},
+		{"quoted.not", fault.New("it is refused", "Run `approve 7`.")},
 		{"missing.example", &net.DNSError{Err: "no such host", Name: "missing.example.", IsNotFound: true}},
 		{"noserver.example", &net.DNSError{Err: "server misbehaving", Name: "noserver.example."}},
 		{"closed.example", op(os.NewSyscallError("connect", syscall.ECONNREFUSED))},
@@ -179,7 +181,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		answer := strings.ReplaceAll(string(data), "\r\n", "\n")
-		if data != nil && data[0] == socksVersion || len(data) == 0 {
+		if len(data) == 0 || data[0] == socksVersion {
 			answer = fmt.Sprintf("% x\n", data)
 		}
 		if date := strings.Index(answer, "Date: "); date >= 0 {

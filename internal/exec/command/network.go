@@ -54,9 +54,10 @@ func (c *Commands) NetworkContained(ctx context.Context) error {
 	return errUntried
 }
 
-// networked reports whether a command gets the network of its owner.
+// networked reports whether a command gets the network of its owner. A read-only command does
+// if there is one, so that it shows the servers of the session and not those of the machine.
 func (c *Commands) networked(s Spec, confined bool, r *Report) bool {
-	return c.config.Network == Ask && confined && !s.ReadOnly && !s.Judged && r.Write.held(promiseNetwork)
+	return c.config.Network == Ask && confined && r.Write.held(promiseNetwork) && (!s.ReadOnly || c.networks.has(s.Owner))
 }
 
 // maxNetworks is the limit of networks, each a descriptor, that no command uses.
@@ -96,6 +97,13 @@ func (n *networks) of(ctx context.Context, owner string) (*ownNetwork, error) {
 		return nil, errors.Join(process.ErrClosed, made.Close())
 	}
 	return own, nil
+}
+
+// has reports whether an owner has a network.
+func (n *networks) has(owner string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.owners[owner] != nil
 }
 
 // take returns the network of an owner, with one more user. If there is none it stores

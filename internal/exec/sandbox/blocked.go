@@ -29,7 +29,7 @@ var (
 		`/dev/(tcp|udp)/.*(permission denied|operation not permitted|no such file)`)
 	// What programs print that use the network directly where there is no route.
 	unrouted = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|temporary failure in name resolution|` +
-		`name or service not known|EAI_AGAIN|ENETUNREACH|^ping: .*(not permitted|denied)|\blookup \S+.*(connection refused|server misbehaving)`)
+		`name or service not known|EAI_AGAIN|ENETUNREACH|UnknownHostException|UnresolvedAddressException|^ping: .*(not permitted|denied)|\blookup \S+.*(connection refused|server misbehaving)`)
 	// Words that may be a path, in the order of the attempts: words in quotes, then
 	// words between colons, then any word with a slash.
 	quoted = lazy("['\"`‘“]([^'\"`’”\n]+)['\"`’”]")
