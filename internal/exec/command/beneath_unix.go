@@ -38,7 +38,7 @@ func openParent(base, path string) (*spot, error) {
 	for _, part := range parts[:len(parts)-1] {
 		next, err := unix.Openat(fd, part, openOnly|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		_ = unix.Close(fd)
-		if errors.Is(err, unix.ENOTDIR) {
+		if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) { // Linux, and macOS for a link
 			err = errLinked
 		}
 		if err != nil {

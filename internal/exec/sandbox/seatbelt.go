@@ -12,15 +12,20 @@ import (
 
 // seatbeltBase is the part of a profile that holds for every command. Operations that
 // it does not name are denied: hard links and clones of files (file-link, file-clone),
-// which would give a hidden or protected file another path, kern.procargs2, by which
-// the environment of other processes is read, and services such as the keychain, the
-// clipboard and launchd, which would act for the command outside of the sandbox.
+// which would give a hidden or protected file another path, and services such as the
+// keychain, the clipboard and launchd, which would act for the command outside of the
+// sandbox. (deny default) may not cover process-info*, nvram* and iokit-get-properties, so
+// they are denied by name, as are the sysctls kern.procargs*, by which the environment of
+// other processes is read.
 const seatbeltBase = `(version 1)
 (deny default)
+(deny nvram*)
+(deny iokit-get-properties)
 
 ; programs, and the processes of the same command
 (allow process-exec)
 (allow process-fork)
+(deny process-info*)
 (allow process-info* (target same-sandbox))
 (allow signal (target same-sandbox))
 (allow mach-priv-task-port (target same-sandbox))
@@ -56,6 +61,7 @@ const seatbeltBase = `(version 1)
   (sysctl-name "security.mac.lockdown_mode_state")
   (sysctl-name "sysctl.proc_cputype")
   (sysctl-name "sysctl.proc_translated"))
+(deny sysctl-read (sysctl-name-prefix "kern.procargs"))
 (allow sysctl-write
   (sysctl-name "kern.grade_cputype")
   (sysctl-name "kern.tcsm_enable"))

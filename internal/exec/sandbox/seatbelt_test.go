@@ -54,10 +54,12 @@ func TestSeatbeltGolden(t *testing.T) {
 	}
 }
 
-// decide imitates Seatbelt for one access of a file: the last rule that matches decides.
+// decide imitates Seatbelt for one access of a file, or of the sysctl with the name path, by a command
+// on something that is not its own: the last rule that matches decides. Without a rule, operations of
+// uncovered are allowed.
 func decide(t *testing.T, profile, operation, path string, folder bool) bool {
 	t.Helper()
-	allowed := false
+	allowed := uncovered(operation)
 	var matches func(f any) bool
 	matches = func(f any) bool {
 		form := f.([]any)
@@ -66,12 +68,18 @@ func decide(t *testing.T, profile, operation, path string, folder bool) bool {
 			return below(path, form[1].(string))
 		case symbol("literal"):
 			return path == form[1].(string)
+		case symbol("sysctl-name"):
+			return strings.HasPrefix(operation, "sysctl") && path == form[1].(string)
+		case symbol("sysctl-name-prefix"):
+			return strings.HasPrefix(operation, "sysctl") && strings.HasPrefix(path, form[1].(string))
+		case symbol("target"):
+			return path == string(form[1].(symbol))
 		case symbol("vnode-type"):
 			return folder
 		case symbol("require-all"):
 			return !slices.ContainsFunc(form[1:], func(f any) bool { return !matches(f) })
 		}
-		return false // of sockets, terminals, sysctls
+		return false // of sockets, terminals
 	}
 	for _, rule := range parseProfile(t, profile) {
 		var filters []any
@@ -83,13 +91,18 @@ func decide(t *testing.T, profile, operation, path string, folder bool) bool {
 				continue
 			}
 			prefix, wild := strings.CutSuffix(string(op), "*")
-			applies = applies || string(op) == operation || op == "default" || wild && strings.HasPrefix(operation, prefix)
+			applies = applies || string(op) == operation || op == "default" && !uncovered(operation) || wild && strings.HasPrefix(operation, prefix)
 		}
 		if applies && (len(filters) == 0 || slices.ContainsFunc(filters, matches)) {
 			allowed = rule[0] == symbol("allow")
 		}
 	}
 	return allowed
+}
+
+// uncovered reports whether (deny default) may not cover an operation.
+func uncovered(operation string) bool {
+	return operation == "iokit-get-properties" || strings.HasPrefix(operation, "process-info") || strings.HasPrefix(operation, "nvram")
 }
 
 // What a policy grants, hides and protects is decided so by the profile.
@@ -142,6 +155,15 @@ func TestSeatbeltDecisions(t *testing.T) {
 		{p, "file-clone", "/Users/me/src/app/main.go", false},
 		{p, write, "/dev/null", true},
 		{p, "mach-register", "", false},
+		{p, "process-info-pidinfo", "same-sandbox", true},
+		{p, "process-info-pidinfo", "others", false},
+		{p, "nvram-get", "", false},
+		{p, "iokit-get-properties", "", false},
+		{p, "sysctl-read", "kern.proc.pid.1", true},
+		{p, "sysctl-read", "kern.osrelease", true},
+		{p, "sysctl-read", "kern.procargs2", false},
+		{p, "sysctl-read", "kern.procargs2.1", false},
+		{p, "sysctl-read", "kern.bootargs", false},
 	} {
 		if got := decide(t, seatbeltProfile(tc.policy, fakeStored), tc.operation, tc.path, false); got != tc.want {
 			t.Errorf("%s %s, read-only %v: %v", tc.operation, tc.path, tc.policy.ReadOnly, got)
@@ -250,7 +272,7 @@ func parseProfile(t *testing.T, text string) [][]any {
 		}
 		return m
 	}
-	operations := known(`default process-exec process-fork process-info* signal mach-priv-task-port mach-host* mach-lookup iokit-open
+	operations := known(`default nvram* iokit-get-properties process-exec process-fork process-info* signal mach-priv-task-port mach-host* mach-lookup iokit-open
 		sysctl-read sysctl-write ipc-posix-sem ipc-posix-shm pseudo-tty system-socket network* network-bind network-inbound network-outbound
 		file-read* file-read-data file-read-metadata file-write* file-write-data file-write-unlink file-write-setugid file-ioctl`)
 	filters := known(`target sysctl-name sysctl-name-prefix global-name iokit-registry-entry-class literal subpath regex extension require-all
