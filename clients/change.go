@@ -26,6 +26,7 @@ type Change struct {
 	Before, After []byte // contents; nil if there is no file
 	Backup        string // the file with the old content, "" if there is none
 	Was           Entry  // the entry before the change
+	Dropped       bool   // whether the entry had settings that it has no more, which are in Backup
 }
 
 // Changed reports whether there is a difference.
@@ -95,8 +96,8 @@ func (p Place) Ours() (names []string) {
 }
 
 // Install adds a server to a file, or makes one with this name start the command of e, or reach its
-// URL. It leaves other settings of an entry, unless the entry was of the other kind. With dry it
-// changes nothing. Errors are *Refusal, and the file is then as it was.
+// URL. It leaves other settings of an entry. If stdio became HTTP or the reverse, only those that
+// switch it on or off stay. With dry it changes nothing. Errors are *Refusal, and the file is then as it was.
 func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
@@ -110,10 +111,12 @@ func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Ch
 			return true, err
 		}
 		old, made := p.original(c.Before, name, value)
-		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (e.URL == "" || c.Was.URL != e.URL) { // the user vouches for a URL
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (e.URL == "" || c.Was.URL != e.URL) { // a URL that the user names is accepted
 			return false, ErrOther
 		}
+		table := value.(map[string]any)
 		if (c.Was.URL == "") != (e.URL == "") {
+			entry, c.Dropped = p.Client.replaced(name, c.Was, table, entry)
 			var rest []byte // the file without the entry
 			switch {
 			case !made:
@@ -127,7 +130,6 @@ func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Ch
 			return !made, err
 		}
 		c.After = c.Before
-		table := value.(map[string]any)
 		for _, m := range entry {
 			if old, has := table[m.Key]; slices.Contains(starts, m.Key) && (!has || !edit.Same(old, m.Value)) {
 				if c.After, err = p.Client.Format.Set(c.After, append(slices.Clone(path), m.Key), m.Value); err != nil {
@@ -139,9 +141,40 @@ func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Ch
 	})
 }
 
-// Uninstall removes a server from a file. If the file is one that Install made, it removes the file;
+// replaced returns the entry that takes the place of one with the values of table, with its settings
+// that switch a server on or off, and whether other settings of the user are lost.
+func (c *Client) replaced(name string, was Entry, table map[string]any, entry edit.Object) (out edit.Object, lost bool) {
+	usual := map[string]any{}
+	if len(was.Command) > 0 || c.TakesURL() {
+		for _, m := range c.entry(name, was) {
+			usual[m.Key] = m.Value
+		}
+	}
+	for _, m := range entry {
+		if on, ok := table[m.Key].(bool); ok && slices.Contains(switches, m.Key) {
+			m.Value = on
+		}
+		out = append(out, m)
+	}
+	for key, value := range table {
+		on, isBool := value.(bool)
+		_, known := usual[key]
+		switch {
+		case isBool && slices.Contains(switches, key):
+			if !slices.ContainsFunc(out, func(m edit.Member) bool { return m.Key == key }) {
+				out = append(out, edit.Member{Key: key, Value: on})
+			}
+		case !slices.Contains(starts, key) && !(known && edit.Same(value, usual[key])):
+			lost = true
+		}
+	}
+	return out, lost
+}
+
+// Uninstall removes a server from a file. It accepts any entry with the given URL, if that is not "".
+// If the file is one that Install made, it removes the file;
 // if it is as Install left it, the result is the backup, and the backup is removed.
-func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, error) {
+func (p Place) Uninstall(ctx context.Context, name, url string, dry bool) (*Change, error) {
 	spent := ""
 	c, err := p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
@@ -152,7 +185,7 @@ func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, e
 		}
 		var made bool
 		spent, made = p.original(c.Before, name, value)
-		if c.Was = parseEntry(value); !made && !c.Was.Ours() {
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (url == "" || c.Was.URL != url) {
 			return false, ErrOther
 		}
 		if made {
@@ -229,6 +262,9 @@ func (p Place) change(ctx context.Context, dry bool, plan func(*Change) (bool, e
 func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool, error)) (c *Change, err error) {
 	if dry {
 		c = &Change{Path: p.Path}
+		if info, err := os.Stat(p.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o222 == 0 {
+			return c, workspace.ErrProtected
+		}
 		if c.Before, err = read(p.Path); err == nil {
 			_, err = plan(c)
 		}

@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: %q: %v, want %s", tc.client, tc.text, err, tc.want)
 			}
 		}
-		if _, err := p.Uninstall(t.Context(), "toolset", false); err == nil && !slices.Contains([]string{"vscode", "codex", "goose"}, tc.client) {
+		if _, err := p.Uninstall(t.Context(), "toolset", "", false); err == nil && !slices.Contains([]string{"vscode", "codex", "goose"}, tc.client) {
 			t.Errorf("%s: %q: uninstalled", tc.client, tc.text)
 		}
 		if got := names(t, filepath.Dir(p.Path)); content(t, p.Path) != tc.text || len(got) != 1 {
@@ -81,9 +81,11 @@ func TestOddFiles(t *testing.T) {
 	if err := os.Chmod(p.Path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, err := install(t, p, false)
-	if want := p.Path + ": file is write-protected: permission denied"; err == nil || err.Error() != want && runtime.GOOS != "windows" {
-		t.Errorf("a write-protected file: %v, want %s", err, want)
+	for _, dry := range []bool{true, false} {
+		_, err := install(t, p, dry)
+		if want := p.Path + ": file is write-protected: permission denied"; err == nil || err.Error() != want && runtime.GOOS != "windows" {
+			t.Errorf("a write-protected file, dry %v: %v, want %s", dry, err, want)
+		}
 	}
 	if content(t, p.Path) != "{}" || len(names(t, filepath.Dir(p.Path))) != 1 {
 		t.Error("it was changed")
@@ -130,7 +132,7 @@ func TestLink(t *testing.T) {
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(content(t, target), "toolset") {
 		t.Errorf("the target: %v, %v\n%s", info, err, content(t, target))
 	}
-	if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || content(t, target) != "{}\n" {
+	if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || content(t, target) != "{}\n" {
 		t.Errorf("uninstalled: %v\n%s", err, content(t, target))
 	}
 }

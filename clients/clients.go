@@ -117,6 +117,7 @@ func (c *Client) httpEntry(name, url string) (o edit.Object) {
 	}
 	if c.shape == gooseShape {
 		add("name", name)
+		add("description", "") // some versions need one
 	}
 	add(c.http.key, url)
 	switch {
@@ -142,6 +143,9 @@ func (c *Client) httpEntry(name, url string) (o edit.Object) {
 // starts lists the keys of an entry that select the program and its arguments, or the URL. The others
 // belong to the user once the entry exists.
 var starts = slices.Concat([]string{"type", "command", "cmd", "args"}, urlKeys)
+
+// switches lists the keys that switch an entry on or off.
+var switches = []string{"enabled", "disabled"}
 
 var urlKeys = []string{"url", "httpUrl", "serverUrl", "uri"}
 

@@ -34,7 +34,7 @@ var List = []Client{
 			"darwin":  {"~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
 			"windows": {"$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
 		},
-		Table: "mcpServers", shape: timedShape, http: httpShape{"url", "streamableHttp", ""}, NeedsFolder: true,
+		Table: "mcpServers", shape: timedShape, http: httpShape{"url", "streamableHttp", "${env:MCP_TOOLSET_TOKEN}"}, NeedsFolder: true,
 		BuiltIn: "They cannot be switched off: do not approve them automatically, and write in the rules of Cline which to prefer",
 		Next:    "Cline reads the file at once; its MCP Servers panel shows the server",
 	},
