@@ -156,17 +156,17 @@ func (c *Client) replaced(name string, was Entry, table map[string]any, entry ed
 		}
 		out = append(out, m)
 	}
-	for key, value := range table {
-		on, isBool := value.(bool)
-		_, known := usual[key]
-		switch {
-		case isBool && slices.Contains(switches, key):
-			if !slices.ContainsFunc(out, func(m edit.Member) bool { return m.Key == key }) {
-				out = append(out, edit.Member{Key: key, Value: on})
-			}
-		case !slices.Contains(starts, key) && !(known && edit.Same(value, usual[key])):
-			lost = true
+	for _, key := range switches {
+		if on, ok := table[key].(bool); ok && !slices.ContainsFunc(out, func(m edit.Member) bool { return m.Key == key }) {
+			out = append(out, edit.Member{Key: key, Value: on})
 		}
+	}
+	for key, value := range table {
+		if _, on := value.(bool); on && slices.Contains(switches, key) || slices.Contains(starts, key) {
+			continue
+		}
+		was, known := usual[key]
+		lost = lost || !known || !edit.Same(value, was)
 	}
 	return out, lost
 }

@@ -101,8 +101,8 @@ func (c *Client) entry(name string, e Entry) edit.Object {
 	case opencodeShape:
 		return edit.Object{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}, {Key: "enabled", Value: true}}
 	case gooseShape:
-		return edit.Object{{Key: "enabled", Value: true}, {Key: "type", Value: "stdio"}, {Key: "name", Value: name}, {Key: "cmd", Value: command},
-			{Key: "args", Value: args}, {Key: "timeout", Value: callTimeout}}
+		return edit.Object{{Key: "enabled", Value: true}, {Key: "type", Value: "stdio"}, {Key: "name", Value: name}, {Key: "description", Value: ""}, // some versions need one
+			{Key: "cmd", Value: command}, {Key: "args", Value: args}, {Key: "timeout", Value: callTimeout}}
 	}
 	return plain
 }

@@ -26,6 +26,7 @@ type client struct {
 	File    string `json:"file"`
 	Project bool   `json:"project,omitempty"` // whether the file is that of the first root
 	Server  string `json:"server,omitempty"`  // name of the entry, if it is not the usual one
+	URL     string `json:"url,omitempty"`     // of an entry over HTTP that does not show that it is this server
 	State   string `json:"state"`
 	Problem string `json:"problem,omitempty"`
 	next    string // the next step after Problem
@@ -40,6 +41,9 @@ func (c client) label() string {
 	if c.Project {
 		label += " (project)"
 	}
+	if c.URL != "" {
+		label += " (reaches " + c.URL + ")"
+	}
 	return label
 }
 
@@ -47,7 +51,7 @@ func (c client) label() string {
 // name. project is a folder that may have files of clients, or "".
 func clientsOf(host *Host, project string) []client {
 	in := newInstaller(host)
-	in.name = "toolset"
+	in.name = usualName
 	return in.findClients(project)
 }
 
@@ -87,12 +91,17 @@ func (in *installer) findings(p clients.Place, self string, project bool) (list 
 	return list
 }
 
-// names returns the names of the servers at a place that are this program, or the usual name.
+// names returns the names of the servers at a place that are this program, and the usual name if
+// there are none or it has a URL, which may be of this program.
 func (in *installer) names(p clients.Place) []string {
-	if names := p.Ours(); len(names) > 0 {
+	names := p.Ours()
+	if slices.Contains(names, in.name) {
 		return names
 	}
-	return []string{in.name}
+	if e, _, err := p.Entry(in.name); len(names) == 0 || err == nil && e.URL != "" {
+		names = append(names, in.name)
+	}
+	return names
 }
 
 func (in *installer) finding(p clients.Place, name, self string, project bool) client {
@@ -111,10 +120,12 @@ func (in *installer) finding(p clients.Place, name, self string, project bool) c
 		c.State, c.Problem, c.next = clientUnclear, plain.Line(err.Error()), "correct the file"
 	case !ok:
 		c.State = clientNotSet
-	case len(entry.Command) == 0: // over HTTP
+	case !entry.Ours() && entry.URL != "":
+		c.URL = plain.Line(entry.URL)
 	case !entry.Ours():
 		c.State, c.Problem = clientOther, fmt.Sprintf("%s in %s is another server", in.name, c.label())
 		c.next = install + " --name NAME DIR"
+	case entry.URL != "":
 	case !filepath.IsAbs(entry.Command[0]): // the client looks for it in its own way
 	case !in.system.Exists(entry.Command[0]):
 		c.State, c.Problem, c.next = clientBroken, fmt.Sprintf("%s starts %s, which does not exist", c.label(), plain.Line(entry.Command[0])), install+" DIR"

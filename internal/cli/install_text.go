@@ -23,12 +23,12 @@ func (in *installer) list() error {
 	for i := range clients.List {
 		c := &clients.List[i]
 		p := in.system.User(c)
-		t.row(c.Name, in.state(p), plain.Text(p.Path))
+		in.rows(&t, p)
 		if len(c.Project) == 0 || in.host.Dir == "" || in.host.Dir == in.host.Home {
 			continue
 		}
 		if p := in.system.InProject(c, in.host.Dir); in.system.Exists(p.Path) {
-			t.row(c.Name, in.state(p), plain.Text(p.Path))
+			in.rows(&t, p)
 		}
 	}
 	t.write(&b, consoleOf(in.host, in.host.Out))
@@ -37,9 +37,15 @@ func (in *installer) list() error {
 	return err
 }
 
-// state describes a place in few words.
-func (in *installer) state(p clients.Place) string {
-	name := in.names(p)[0]
+// rows adds a row for each server at a place that may be this program.
+func (in *installer) rows(t *table, p clients.Place) {
+	for _, name := range in.names(p) {
+		t.row(p.Client.Name, in.state(p, name), plain.Text(p.Path))
+	}
+}
+
+// state describes a server at a place in few words.
+func (in *installer) state(p clients.Place, name string) string {
 	entry, ok, err := p.Entry(name)
 	as := ""
 	if name != in.name {
@@ -49,8 +55,10 @@ func (in *installer) state(p clients.Place) string {
 	case err != nil:
 		_, text, _ := strings.Cut(err.Error(), p.Path+": ")
 		return "cannot be read: " + plain.Line(text)
+	case ok && !entry.Ours() && entry.URL != "":
+		return name + " reaches " + plain.Line(entry.URL)
 	case ok && !entry.Ours():
-		return in.name + " is another server"
+		return name + " is another server"
 	case ok && entry.URL != "":
 		return "set" + as + ": " + plain.Line(entry.URL)
 	case ok && strings.ContainsAny(entry.Command[0], `/\`) && !in.system.Exists(entry.Command[0]):
@@ -104,14 +112,21 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, e client
 	if c.Backup != "" {
 		fmt.Fprintf(&b, "backup    %s\n", plain.Text(c.Backup))
 	}
+	if c.Dropped {
+		entry(&b, "warn", 10, "the entry had other settings, such as variables or timeouts; they are in the backup", helpWidth)
+	}
 	if !p.Found {
 		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
 	}
 	if e.URL != "" {
-		token := "start " + p.Client.Title + " with MCP_TOOLSET_TOKEN in its environment; the file has only that name"
+		token := "start " + p.Client.Title + " with MCP_TOOLSET_TOKEN in its environment; the file has only that name. Apps started from the desktop do not get the variables of a shell"
 		if !p.Client.RefersToToken() {
 			token = p.Client.Title + ` replaces no variables: add "headers": {"Authorization": "Bearer TOKEN"} to the entry by hand`
+			if in.project {
+				token += ", and do not commit the file then"
+			}
 		}
+		token += ". mcp-toolset http prints where the token is"
 		entry(&b, "token", 10, token, helpWidth)
 	} else if passing(e.Command[0]) {
 		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
