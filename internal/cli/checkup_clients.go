@@ -38,11 +38,15 @@ func (c client) label() string {
 	if c.Server != "" {
 		label += " as " + c.Server
 	}
+	var more []string
 	if c.Project {
-		label += " (project)"
+		more = append(more, "project")
 	}
 	if c.URL != "" {
-		label += " (reaches " + c.URL + ")"
+		more = append(more, "reaches "+c.URL)
+	}
+	if len(more) > 0 {
+		label += " (" + strings.Join(more, ", ") + ")"
 	}
 	return label
 }

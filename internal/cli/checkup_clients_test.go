@@ -46,6 +46,7 @@ func TestCheckClients(t *testing.T) {
 		{"by npx", map[string]string{cursor: `{"mcpServers": {"toolset": {"command": "npx", "args": ["-y", "mcp-toolset"]}}}`}, checkOK, "set in cursor", ""},
 		{"over HTTP", map[string]string{cursor: `{"mcpServers": {"toolset": {"url": "http://127.0.0.1:8808/mcp"}}}`}, checkOK, "set in cursor", ""},
 		{"over HTTP, not recognized", map[string]string{cursor: `{"mcpServers": {"toolset": {"url": "https://tools.example/mcp"}}}`}, checkOK, "set in cursor (reaches https://tools.example/mcp)", ""},
+		{"over HTTP in the project", map[string]string{"app/" + cursor: `{"mcpServers": {"toolset": {"url": "https://tools.example/mcp"}}}`}, checkOK, "set in cursor (project, reaches https://tools.example/mcp)", ""},
 		{"over HTTP by another name", map[string]string{cursor: `{"mcpServers": {"b": {"url": "https://tools.example/mcp", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}}, "a": {"url": "http://127.0.0.1:8808/mcp"}, "c": {"url": "https://other.example/mcp"}}}`}, checkOK,
 			"set in cursor as a, cursor as b", ""},
 		{"over HTTP, not recognized, beside another name", map[string]string{cursor: `{"mcpServers": {"toolset": {"url": "https://tools.example/mcp"}, "a": {"command": "mcp-toolset"}}}`}, checkOK,

@@ -169,6 +169,10 @@ func TestSeatbeltDecisions(t *testing.T) {
 			t.Errorf("%s %s, read-only %v: %v", tc.operation, tc.path, tc.policy.ReadOnly, got)
 		}
 	}
+	wide := strings.Replace(seatbeltProfile(p, fakeStored), `"kern.proc.pid."`, `"kern."`, 1)
+	if !decide(t, wide, "sysctl-read", "kern.bootargs", false) || decide(t, wide, "sysctl-read", "kern.procargs2", false) {
+		t.Error("the environment of other processes is denied only as long as no rule allows more")
+	}
 	if !decide(t, seatbeltProfile(p, fakeStored), read, "/Users/me/Music/album", true) {
 		t.Error("a folder of List cannot be listed")
 	}
