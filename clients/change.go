@@ -172,8 +172,8 @@ func (c *Client) replaced(name string, was Entry, table map[string]any, entry ed
 }
 
 // Uninstall removes a server from a file. It accepts any entry with the given URL, if that is not "".
-// If the file is one that Install made, it removes the file;
-// if it is as Install left it, the result is the backup, and the backup is removed.
+// If the file is one that Install made, it removes the file; if it is as Install left it, the result is
+// the backup, and the backup is removed.
 func (p Place) Uninstall(ctx context.Context, name, url string, dry bool) (*Change, error) {
 	spent := ""
 	c, err := p.change(ctx, dry, func(c *Change) (backup bool, err error) {
