@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -28,8 +29,11 @@ func (b *bench) connect(t *testing.T, hosts string, asker Asker) string {
 // audit log. A question is put once for each host in a session.
 func TestConnections(t *testing.T) {
 	b := newBench(t, `{"permissions":{"allow":["WebFetch(domain:ok.example)"],"deny":["WebFetch(domain:no.example)"]}}`)
+	var mu sync.Mutex
 	var logged []string
 	b.Audit = func(_ context.Context, e audit.Entry) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if e.Tool == approval.Network {
 			logged = append(logged, string(e.Input)+" "+e.Decision.Behavior+" "+e.Outcome)
 			if e.Parent == "" || e.Parent == e.Call {
