@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // NetworkMode selects the network of confined commands that may write. Read-only
-// commands have none.
+// commands make no connections.
 type NetworkMode string
 
 // The modes of the network.
@@ -71,7 +72,7 @@ type networks struct {
 
 	mu     sync.Mutex
 	owners map[string]*ownNetwork
-	uses   uint64 // number of calls of of
+	uses   uint64 // counts the uses of all networks
 	closed bool
 }
 
@@ -190,14 +191,15 @@ type attached struct {
 	stop     func() []string // ends its proxy
 }
 
-// attach gives a command the network of its owner and starts its proxy.
+// attach gives a command the network of its owner and, unless it is read-only, starts its
+// proxy.
 func (c *Commands) attach(ctx context.Context, s Spec) (*attached, error) {
 	own, err := c.networks.of(ctx, s.Owner)
 	if err != nil {
 		return nil, err
 	}
 	a := &attached{networks: c.networks, own: own}
-	if s.Proxy == nil {
+	if s.Proxy == nil || s.ReadOnly {
 		return a, nil
 	}
 	if a.listener, err = own.Listen(ctx); err != nil {
@@ -208,7 +210,7 @@ func (c *Commands) attach(ctx context.Context, s Spec) (*attached, error) {
 	return a, nil
 }
 
-// detach ends the proxy and returns what it did not reach.
+// detach ends the proxy and returns facts on the hosts that were not reached.
 func (a *attached) detach() (unreached []string) {
 	if a.listener != nil {
 		_ = a.listener.Close()
@@ -220,45 +222,50 @@ func (a *attached) detach() (unreached []string) {
 	return unreached
 }
 
-// environment returns env with the variables of the command's proxy in place of any
-// others. ALL_PROXY names the proxy by http, too: Python's httpx fails for a SOCKS URL
+// proxyNames lists the variables that name a proxy, or hosts without one, in lower case.
+var proxyNames = []string{
+	"http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy",
+	"yarn_http_proxy", "yarn_https_proxy", "pip_proxy", "cargo_http_proxy",
+}
+
+// environment returns env with the variables of the command's proxy in place of others that
+// name one. ALL_PROXY names the proxy by http, too: Python's httpx fails for a SOCKS URL
 // unless a further package is installed. The variables of single programs take precedence
 // over a proxy that the user's files name, which is not reached from here.
 func (a *attached) environment(env []string) []string {
-	url, java := "", ""
-	if a.listener != nil {
-		address := a.listener.Addr().(*net.TCPAddr)
-		url = "http://" + address.String()
-		java = fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d", address.IP, address.Port)
-	}
-	proxy := []string{
-		"http_proxy=" + url, "HTTP_PROXY=" + url, "https_proxy=" + url, "HTTPS_PROXY=" + url, "all_proxy=" + url, "ALL_PROXY=" + url,
-		"npm_config_proxy=" + url, "npm_config_https_proxy=" + url, "YARN_HTTP_PROXY=" + url, "YARN_HTTPS_PROXY=" + url, "PIP_PROXY=" + url, "CARGO_HTTP_PROXY=" + url,
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.proxy", "GIT_CONFIG_VALUE_0=" + url,
-		"NODE_USE_ENV_PROXY=1",
-	}
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(noProxyNames, strings.ToLower(name)) ||
-			slices.ContainsFunc(proxy, func(p string) bool { return strings.HasPrefix(p, name+"=") })
+		return slices.Contains(proxyNames, strings.ToLower(name))
 	})
-	if url == "" {
+	if a.listener == nil {
 		return env
 	}
-	// The JVM reads no variable for its proxy without a message.
-	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"} {
-		options := java
-		env = slices.DeleteFunc(env, func(v string) bool {
-			value, ok := strings.CutPrefix(v, name+"=")
-			if ok && value != "" {
-				options = value + " " + java
-			}
-			return ok
-		})
-		proxy = append(proxy, name+"="+options)
+	address := a.listener.Addr().(*net.TCPAddr)
+	url := "http://" + address.String()
+	for _, name := range []string{
+		"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "npm_config_proxy", "npm_config_https_proxy",
+		"YARN_HTTP_PROXY", "YARN_HTTPS_PROXY", "PIP_PROXY", "CARGO_HTTP_PROXY",
+	} {
+		env = append(env, name+"="+url)
 	}
-	return append(env, proxy...)
+	env = append(env, "NODE_USE_ENV_PROXY=1")
+	// git has settings in numbered variables.
+	count, _ := strconv.Atoi(value(env, "GIT_CONFIG_COUNT"))
+	env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=http.proxy", count), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, url), fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+1))
+	// The JVM reads no variable for its proxy without a message.
+	java := fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d", address.IP, address.Port)
+	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"} {
+		env = append(env, name+"="+strings.TrimSpace(value(env, name)+" "+java))
+	}
+	return lastOfEach(env)
 }
 
-// noProxyNames lists further variables of proxies, in lower case.
-var noProxyNames = []string{"ftp_proxy", "no_proxy", "npm_config_noproxy"}
+// value returns the value of a variable in env, or "".
+func value(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if text, ok := strings.CutPrefix(v, name+"="); ok {
+			return text
+		}
+	}
+	return ""
+}

@@ -320,7 +320,8 @@ func TestSharedLoopback(t *testing.T) {
 func TestProxy(t *testing.T) {
 	c, _ := newCommands(t, func(c *Config) {
 		c.Network = Ask
-		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1", "MAVEN_OPTS=-Xmx1g")
+		c.Environ = append(c.Environ, "NO_PROXY=localhost", "no_proxy=localhost", "https_proxy=http://corp:1", "FTP_PROXY=http://corp:1", "MAVEN_OPTS=-Xmx1g", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=a")
+		c.Pass = []string{"GIT_CONFIG_*"}
 	})
 	c.report = trialWithNetwork()
 	needNetwork(t, c)
@@ -351,7 +352,7 @@ func TestProxy(t *testing.T) {
 	java := fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%[1]d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%[1]d", listener.Addr().(*net.TCPAddr).Port)
 	want := strings.NewReplacer("URL", url, "JAVA", java).Replace(`ALL_PROXY=URL
 CARGO_HTTP_PROXY=URL
-GIT_CONFIG_KEY_0=http.proxy
+GIT_CONFIG_KEY_1=http.proxy
 GRADLE_OPTS=JAVA
 HTTPS_PROXY=URL
 HTTP_PROXY=URL
@@ -375,6 +376,13 @@ npm_config_proxy=URL
 	}
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+	// A read-only command in the network has the environment that the analysis has chosen: git
+	// would run programs that a repository names otherwise.
+	judged := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false"}
+	text, res = run(t, c, Spec{Script: "env | grep -E 'GIT_CONFIG_[CKV]|_proxy=' | LC_ALL=C sort", Owner: "a", ReadOnly: true, Judged: true, Env: judged, Proxy: proxy})
+	if text != strings.Join(judged, "\n")+"\n" {
+		t.Errorf("a read-only command has %q, unreached %q", text, res.Unreached)
 	}
 	text, res = run(t, c, Spec{Script: "env | grep -i _proxy=; true", Owner: "a"})
 	if text != "" || res.Unreached != nil {
