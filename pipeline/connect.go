@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/netip"
 	"sync"
-	"syscall"
 	"time"
 
 	"mcp-toolset/internal/consent/approval"
@@ -107,28 +105,19 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 	}
 	err = stages(ctx, c.loggable, c.parse, c.prepare, s.decide(c), func(ctx context.Context) error { return s.ask(ctx, c, to) })
 	if err != nil {
-		why, absent := toRefusal(ctx, err), false
+		why := toRefusal(ctx, err)
 		if d := c.decision; to.Class() == site.Loopback && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
-			absent = true
 			why = &refusal{stageRefused, "nothing in this session listens on " + to.String(),
 				"Start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session."}
 		}
 		c.refuse(why)
-		if err = faults.New(why.fact, why.next); absent {
-			err = fmt.Errorf("%w%w", err, silent{syscall.ECONNREFUSED})
-		}
+		err = faults.New(why.fact, why.next)
 	}
 	if c.logged(ctx, nil, nil) != nil {
 		return faults.New(c.record.fact, "Ask the user to look at the audit log.")
 	}
 	return err
 }
-
-// silent is an error without a text of its own.
-type silent struct{ error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }
 
 // decide returns the stage that decides on a connection.
 func (s *connections) decide(c *call) func(context.Context) error {

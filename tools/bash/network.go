@@ -62,25 +62,34 @@ func (c *call) serve(l net.Listener, local command.Local) (stop func() []string)
 	}
 }
 
-// connect connects to a site if the rules or the user allow it.
-func (o *outlet) connect(ctx context.Context, to site.Site) (conn net.Conn, err error) {
-	defer func() {
-		if err == nil {
-			o.forget(to)
+// connect connects to a site, and forgets that it was not reached before.
+func (o *outlet) connect(ctx context.Context, to site.Site) (net.Conn, error) {
+	conn, err := o.find(ctx, ownSite(to))
+	if err == nil {
+		o.forget(to)
+	}
+	return conn, err
+}
+
+// find connects to a server that a command of the session runs, or else to a site outside if
+// the rules or the user allow that.
+func (o *outlet) find(ctx context.Context, to site.Site) (net.Conn, error) {
+	var unserved error
+	if to.Class() == site.Loopback {
+		conn, err := o.inside(ctx, to)
+		if err == nil || errors.Is(err, process.ErrNetworkGone) || ctx.Err() != nil {
+			return conn, err
 		}
-	}()
-	if to = ownSite(to); to.Class() == site.Loopback {
-		if conn, err = o.inside(ctx, to); err == nil {
-			return conn, nil
-		}
-		if errors.Is(err, process.ErrNetworkGone) || ctx.Err() != nil {
-			return nil, err
-		}
+		unserved = err
 	}
 	if o.isFull() {
 		return nil, fault.New(fmt.Sprintf("the command has tried %d hosts in vain", maxFailed), "Try fewer hosts in one command.")
 	}
-	return o.outside(ctx, to)
+	conn, err := o.outside(ctx, to)
+	if err != nil {
+		err = errors.Join(err, unserved)
+	}
+	return conn, err
 }
 
 // isFull reports whether the command has tried too many hosts in vain.
@@ -107,15 +116,17 @@ func ownSite(s site.Site) site.Site {
 }
 
 // inside connects to a server that a command of the session runs.
-func (o *outlet) inside(ctx context.Context, to site.Site) (conn net.Conn, err error) {
+func (o *outlet) inside(ctx context.Context, to site.Site) (_ net.Conn, err error) {
 	addrs := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
 	if addr, ok := to.Addr(); ok {
 		addrs = []netip.Addr{addr}
 	}
 	for _, addr := range addrs {
-		if conn, err = o.local(ctx, netip.AddrPortFrom(addr, to.Port)); err == nil {
+		conn, failed := o.local(ctx, netip.AddrPortFrom(addr, to.Port))
+		if failed == nil {
 			return conn, nil
 		}
+		err = errors.Join(err, failed)
 	}
 	return nil, err
 }

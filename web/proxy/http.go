@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -173,16 +174,15 @@ func broken(r *http.Request, err error) *failure {
 	return &failure{Fault: fault.New(s.String()+" "+fact, again), status: http.StatusBadGateway}
 }
 
-// respond sends a failure as the response to a request. Where there is no connection to the
-// server, it closes that of the client without a response instead, as the server would:
-// programs such as curl take any response for one of the server, and end with success.
+// respond sends a failure as the response to a request. The response breaks off, a byte before
+// the end that it announces: curl and others take any whole response for one of the server, and
+// end with success.
 func respond(w http.ResponseWriter, f *failure) {
-	if f.status >= http.StatusInternalServerError {
-		panic(http.ErrAbortHandler)
-	}
+	text := f.text() + "\n"
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(f.status)
-	_, _ = io.WriteString(w, f.text()+"\n")
+	_, _ = io.WriteString(w, text) // net/http closes the connection after too few bytes
 }
 
 // connectTunnel answers a CONNECT request.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/pem"
@@ -58,7 +59,7 @@ func TestTime(t *testing.T) {
 	}{
 		{"nothing", "", headerTime}, {"a method", "GET http://", headerTime}, {"a SOCKS version", "\x05", headerTime}, {"a SOCKS method", "\x05\x01\x00", headerTime},
 		{"a request", "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 0},
-		{"a request of a connection that stays", "GET http://127.1/ HTTP/1.1\r\nHost: x\r\n\r\n", idleTime},
+		{"a request of a connection that stays", "GET http://example.com/ HTTP/1.1\r\nHost: x\r\n\r\n", idleTime},
 		{"a tunnel", socksTo("example.com", 22), 24 * time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,7 +68,14 @@ func TestTime(t *testing.T) {
 			defer stop()
 			go Serve(ctx, l, Options{Connect: func(context.Context, site.Site) (net.Conn, error) {
 				client, server := net.Pipe()
-				tunnel <- server
+				if c.name == "a tunnel" {
+					tunnel <- server
+					return client, nil
+				}
+				go func() {
+					_, _ = http.ReadRequest(bufio.NewReader(server))
+					_, _ = io.WriteString(server, "HTTP/1.1 204 No Content\r\n\r\n")
+				}()
 				return client, nil
 			}})
 			conn, began := l.dial(), time.Now()
