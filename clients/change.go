@@ -97,7 +97,8 @@ func (p Place) Ours() (names []string) {
 
 // Install adds a server to a file, or makes one with this name start the command of e, or reach its
 // URL. It leaves other settings of an entry. If stdio became HTTP or the reverse, only those that
-// switch it on or off stay. With dry it changes nothing. Errors are *Refusal, and the file is then as it was.
+// switch it on or off stay. With dry it changes nothing. Errors are *Refusal, and the file is
+// then as it was.
 func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}

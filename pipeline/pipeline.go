@@ -170,11 +170,7 @@ func New(c Config) *Pipeline {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pipeline{Config: c, room: newRoom(budget)}
-	if c.Policy != nil { // in tests
-		p.connections = c.Policy.Connections()
-	}
-	return p
+	return &Pipeline{Config: c, connections: c.Policy.Connections(), room: newRoom(budget)}
 }
 
 // Request is one call of a client.

@@ -176,8 +176,8 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 // one token.
 const httpPrincipal = "http"
 
-// endpoint serves /mcp, or /mcp/NAME for the profile with a name. It reads and checks a message before the library does,
-// and owns the response that the library writes to.
+// endpoint serves /mcp, or /mcp/NAME for the profile with a name. It reads and checks a
+// message before the library does, and owns the response that the library writes to.
 type endpoint struct {
 	s         *Server
 	sessions  *sessions

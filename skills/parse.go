@@ -24,13 +24,11 @@ type document struct {
 	lax   *lineError // why front was read with its values quoted; nil: it is valid as it is
 }
 
-// lineError is an error at a line of a file.
+// lineError describes what is wrong at a line of a file.
 type lineError struct {
-	line int
+	line int // 0: the whole file
 	text string
 }
-
-func (e *lineError) Error() string { return e.text }
 
 func at(line int, format string, args ...any) *lineError {
 	return &lineError{line, fmt.Sprintf(format, args...)}

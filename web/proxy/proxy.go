@@ -33,8 +33,9 @@ type Options struct {
 	Connect func(context.Context, site.Site) (net.Conn, error)
 
 	// Failed, if not nil, is called after a connection was refused or has failed, also by
-	// several goroutines at once. The site is zero if the client has named none that can be read. The error has a text for a model, and
-	// wraps that of Connect, so that a refusal is a *fault.Fault.
+	// several goroutines at once. The site is zero if the client has named none that can be
+	// read. The error has a text for a model, and wraps that of Connect, so that a refusal is
+	// a *fault.Fault.
 	Failed func(site.Site, error)
 
 	Log *slog.Logger // nil: none

@@ -286,7 +286,7 @@ func TestSharedLoopback(t *testing.T) {
 	}
 	for _, one := range []struct{ arg, host string }{{"4", "127.0.0.1"}, {"6", "::1"}} {
 		server, port := task(t, c, Spec{Script: "exec " + py + " serve.py " + one.arg, Owner: "a"})
-		if !server.Networked() {
+		if !server.policy.OwnNetwork {
 			t.Error("it has no network of its own")
 		}
 		ask := fmt.Sprintf("read -r x < /dev/tcp/%s/%s && echo got $x", one.host, port)

@@ -46,10 +46,10 @@ func (f *forked) wait() {
 	f.release()
 }
 
-// forkSelf starts this program with one end of a socket. kept reports that ctx ended
+// forkSelf starts this program with one end of a socket. continues reports that ctx ended
 // and the start continues in the background: then late is called when it is over,
 // and the process that it may have started is killed.
-func (r *Runner) forkSelf(ctx context.Context, attr *syscall.SysProcAttr, theirs *os.File, stderr io.Writer, late func()) (_ child, kept bool, err error) {
+func (r *Runner) forkSelf(ctx context.Context, attr *syscall.SysProcAttr, theirs *os.File, stderr io.Writer, late func()) (_ child, continues bool, err error) {
 	self, err := findSelf()
 	if err != nil {
 		return nil, false, err
@@ -62,7 +62,7 @@ func (r *Runner) forkSelf(ctx context.Context, attr *syscall.SysProcAttr, theirs
 		SysProcAttr: attr,
 		WaitDelay:   time.Second,
 	}
-	f, kept, err := r.fork(ctx, func() error { return r.start(cmd) }, func(err error) {
+	f, continues, err := r.fork(ctx, func() error { return r.start(cmd) }, func(err error) {
 		if err == nil {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
@@ -70,7 +70,7 @@ func (r *Runner) forkSelf(ctx context.Context, attr *syscall.SysProcAttr, theirs
 		late()
 	})
 	if err != nil {
-		return nil, kept, err
+		return nil, continues, err
 	}
 	return &forked{cmd, func() { r.release(f) }}, false, nil
 }

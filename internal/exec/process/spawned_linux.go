@@ -22,8 +22,8 @@ type spawned struct {
 	copied  chan struct{} // closed at the end of errors
 }
 
-// startChild starts a supervisor. kept and late are those of forkSelf.
-func (r *Runner) startChild(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (_ child, kept bool, err error) {
+// startChild starts a supervisor. continues and late are those of forkSelf.
+func (r *Runner) startChild(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (_ child, continues bool, err error) {
 	if t != PIDNamespace {
 		return r.forkSelf(ctx, attributes(t), theirs, stderr, late)
 	}

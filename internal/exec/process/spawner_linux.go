@@ -72,10 +72,10 @@ func (r *Runner) useSpawner(ctx context.Context) (*spawner, error) {
 		_ = theirs.Close()
 		_ = conn.Close()
 	}
-	var kept bool
-	n.child, kept, err = r.forkSelf(ctx, spawnerAttributes(), theirs, n.stderr, unused)
+	var continues bool
+	n.child, continues, err = r.forkSelf(ctx, spawnerAttributes(), theirs, n.stderr, unused)
 	if err != nil {
-		if !kept {
+		if !continues {
 			unused()
 		}
 		return nil, err

@@ -16,9 +16,9 @@ import (
 
 // The spawner and the server exchange packets of JSON. A request comes with
 // descriptors: opStart with the control socket and the standard error of the
-// supervisor, opListen, opSocket4 and opSocket6 with a network
-// namespace. An answer comes with one descriptor: the pidfd of the supervisor, or
-// what was made.
+// supervisor, opListen, opSocket4 and opSocket6 with a network namespace. An answer
+// comes with one descriptor: the pidfd of the supervisor, or that of the new namespace
+// or socket.
 
 // operation is the kind of a request to the spawner.
 type operation string

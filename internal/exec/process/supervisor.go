@@ -78,9 +78,9 @@ func (r *Runner) spawnOnce(ctx context.Context, t Tier) (_ *supervisor, err erro
 		_ = s.conn.Close()
 		removeCgroup(s.cgroup)
 	}
-	kept := false
-	s.child, kept, err = r.startChild(ctx, t, theirs, s.stderr, unused)
-	if err != nil && !kept {
+	continues := false
+	s.child, continues, err = r.startChild(ctx, t, theirs, s.stderr, unused)
+	if err != nil && !continues {
 		unused()
 	}
 	switch {

@@ -31,6 +31,6 @@ func CurrentNamespaces() Namespaces { return Namespaces{} }
 
 // systemLimits are the limits that only this system has.
 var systemLimits = []string{
-	"containment on macOS is experimental: it was written without a Mac, and the trial above is all that shows what it does",
+	"containment on macOS is experimental: it was written without a Mac, so rely only on the promises that the trial above shows",
 	"Seatbelt has a limit for the paths of a profile, some hundreds: with very many repositories below a root no command starts, and the error comes from sandbox-exec",
 }

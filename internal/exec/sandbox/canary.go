@@ -18,7 +18,7 @@ type Targets struct {
 	Elsewhere string
 	Outside   string // a folder with a file and a socket
 	Inside    string // a folder with files "protected", "hidden", "free" and "folder/hidden"
-	TCP, UDP  string // addresses with a listener; that of UDP sends back what it gets
+	TCP, UDP  string // addresses with a listener; the one of UDP returns datagrams to their senders
 	Abstract  string // name of an abstract socket with a listener
 	PID       int    // process id of the server
 	Memory    int    // id of a System V segment; -1: none

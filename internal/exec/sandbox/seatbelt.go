@@ -129,9 +129,8 @@ const seatbeltOnline = `
 
 // seatbeltProfile returns the profile that enforces a policy. stored returns the path
 // by which the kernel knows a file, and whether the file exists. The last rule that
-// matches decides, so what the policy hides and protects comes at the end. Moving a
-// folder would take what is hidden or protected in it out of reach of its rule, so such
-// folders cannot be moved.
+// matches decides, so the rules on hidden and protected paths come at the end. A rule
+// names a path, so a folder that holds a hidden or protected path cannot be moved.
 func seatbeltProfile(p Policy, stored func(path string) (real string, exists bool)) string {
 	existing := func(paths []string) (out []string) {
 		for _, path := range paths {
@@ -198,7 +197,7 @@ func seatbeltProfile(p Policy, stored func(path string) (real string, exists boo
 	if p.online() {
 		b.WriteString(seatbeltOnline)
 	}
-	b.WriteString("\n; what is hidden, protected or not given away\n")
+	b.WriteString("\n; hidden and protected paths, and modes\n")
 	rule("deny file-read* file-write*", within, hide)
 	rule("deny network-outbound", "(remote unix-socket (subpath PATH))", sockets)
 	rule("deny file-write*", within, protect)

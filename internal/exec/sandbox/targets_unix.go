@@ -73,7 +73,7 @@ func listenUnix(name string) (done func(), err error) {
 	return func() { s.Close() }, nil
 }
 
-// echo sends datagrams back until c is closed.
+// echo returns datagrams to their senders until c is closed.
 func echo(c net.PacketConn) {
 	buf := make([]byte, 64)
 	for {
