@@ -84,6 +84,29 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestNetworkText checks the description of the network of commands, and doctor's check of it.
+func TestNetworkText(t *testing.T) {
+	for _, c := range []struct{ network, problem, status, want string }{
+		{"ask", "", checkOK, "one of their own; 2 hosts of package managers and those of rules are reached, others ask; none for BashReadOnly"},
+		{"ask", "no namespaces", checkWarn, "that of this machine, and commands that are known to use it ask: no namespaces"},
+		{"allow", "", checkOK, "that of this machine for Bash, none for BashReadOnly"},
+		{"deny", "", checkOK, "denied"},
+	} {
+		d := diagnose(command.About{Network: command.NetworkMode(c.network)}, whole())
+		d.NetworkProblem, d.Hosts = c.problem, []knownHost{{"a.example", "x"}, {"b.example", "y"}}
+		k := checkup{common: &common{}}
+		k.network(d)
+		if len(k.checks) != 1 || k.checks[0].Status != c.status || k.checks[0].Detail != c.want {
+			t.Errorf("%s: %+v", c.network, k.checks)
+		}
+		d.Tools[0].Contained = false
+		k.checks = nil
+		if k.network(d); len(k.checks) != 0 {
+			t.Errorf("%s, not contained: %+v", c.network, k.checks)
+		}
+	}
+}
+
 // Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")

@@ -264,7 +264,7 @@ func (in *installer) add(ctx context.Context, p clients.Place, e clients.Entry) 
 }
 
 func (in *installer) uninstall(ctx context.Context, client string, args []string) error {
-	p, _, err := in.place(client, args)
+	p, folders, err := in.place(client, args)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,32 @@ func (in *installer) uninstall(ctx context.Context, client string, args []string
 	if in.print {
 		return in.printDiff(change)
 	}
+	if change.Changed() && change.After == nil {
+		top := in.host.Home
+		switch {
+		case in.project && len(folders) > 0:
+			top = folders[0]
+		case in.project:
+			top = in.host.Dir
+		}
+		removeEmpty(filepath.Dir(change.Path), top)
+	}
 	return in.printUninstalled(p, change)
+}
+
+// removeEmpty removes a folder in which install has made a file, and those above it below top, as
+// far as they are empty: an empty one looks like a client.
+func removeEmpty(folder, top string) {
+	for {
+		rel, err := filepath.Rel(top, folder)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			return
+		}
+		if info, err := os.Lstat(folder); err != nil || !info.IsDir() || os.Remove(folder) != nil {
+			return
+		}
+		folder = filepath.Dir(folder)
+	}
 }
 
 // refused prints the error of a file that was not changed, with the text to add to it. other is the

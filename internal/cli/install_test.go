@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,30 @@ func TestInstallHome(t *testing.T) {
 }
 
 // A server that runs is added without its token.
+// TestRemoveEmpty checks that only empty folders below the top are removed, and no links.
+func TestRemoveEmpty(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"a/b/c", "used/empty", "target"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(top, "used", "f"), nil, 0o600), os.Symlink(filepath.Join(top, "target"), filepath.Join(top, "link"))); err != nil {
+		t.Skip("links cannot be made:", err)
+	}
+	for _, dir := range []string{"a/b/c", "used/empty", "link", ".", ".."} {
+		removeEmpty(filepath.Join(top, dir), top)
+	}
+	entries, err := os.ReadDir(top)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); err != nil || got != "link target used" {
+		t.Errorf("left: %s, %v", got, err)
+	}
+}
+
 func TestInstallHTTP(t *testing.T) {
 	home := homeFolder(t)
 	for _, tc := range []struct{ args, want string }{
