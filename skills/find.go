@@ -86,10 +86,7 @@ func (s *searching) isWithin(path string) bool {
 // folder searches a folder. real is its canonical path.
 func (s *searching) folder(dir, real string, depth int) {
 	if s.entered++; s.full || s.entered > maxFolders {
-		if !s.full {
-			s.full = true
-			s.issue(Issue{Path: dir, Text: fmt.Sprintf("is left out with all that follow: more than %d folders or %d skills", maxFolders, maxSkills)})
-		}
+		s.stop(dir)
 		return
 	}
 	if depth > 0 {
@@ -133,13 +130,20 @@ func (s *searching) folder(dir, real string, depth int) {
 	}
 }
 
+// stop ends the search before a folder.
+func (s *searching) stop(dir string) {
+	if !s.full {
+		s.full = true
+		s.issue(Issue{Path: dir, Text: fmt.Sprintf("is left out with all that follow: more than %d folders or %d skills", maxFolders, maxSkills)})
+	}
+}
+
 func (s *searching) skill(dir, real string, info fs.FileInfo) {
 	if s.seen[real] {
 		return // the same folder by another path
 	}
 	if len(s.skills) == maxSkills {
-		s.entered = maxFolders
-		s.folder(dir, real, 0)
+		s.stop(dir)
 		return
 	}
 	s.seen[real] = true
