@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcp-toolset/internal/record/store"
@@ -54,7 +55,9 @@ func TestNewTouchesNothing(t *testing.T) {
 	}
 }
 
-func TestCleaning(t *testing.T) {
+func TestCleaning(t *testing.T) { synctest.Test(t, testCleaning) }
+
+func testCleaning(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	live, dead, own := newStore(t, root, 100, &now), newStore(t, root, 100, &now), newStore(t, root, 100, &now)
 	inLive := save(t, live, live.Hold("x"), strings.Repeat("l", 30))
@@ -68,6 +71,7 @@ func TestCleaning(t *testing.T) {
 	own.Hold("kept")
 	own.Release(kept) // still held once
 
+	synctest.Wait() // each store cleans once in the background, and then holds the locks of others
 	old := now.Add(-time.Hour)
 	if err := os.Chtimes(inDead, old, old); err != nil {
 		t.Fatal(err)
