@@ -195,6 +195,10 @@ type Policy struct {
 	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
+	// before, frozen and copy are set by Moved: the roots outside of the worktree, the checkout
+	// and the worktree.
+	before       []folder
+	frozen, copy folder
 	closed      []folder
 	guarded     []folder
 	home        folder

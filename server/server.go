@@ -215,7 +215,7 @@ func (s *Server) open(principal string, stateless bool, p *session.Profile) *con
 		holder += "-" + id
 	}
 	dir := s.Results.Hold(holder)
-	return &conversation{
+	c := &conversation{
 		session: session.New(session.Config{
 			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless, Profile: p,
 		}),
@@ -223,6 +223,8 @@ func (s *Server) open(principal string, stateless bool, p *session.Profile) *con
 		results: dir,
 		asked:   newQuestions(),
 	}
+	c.session.OnMove(func(roots []string) { c.lane.Move(roots...) })
+	return c
 }
 
 // used reports the use of a session.

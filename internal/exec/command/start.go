@@ -23,6 +23,8 @@ type Spec struct {
 	Script string // the text that the shell runs
 	Dir    string // absolute; it must exist
 	Owner  string // owner of its folder for temporary files
+	// Workspace holds the folders of a session that works in a git worktree; nil: those of Config.
+	Workspace *Workspace
 	Name   string // part of the name of its output log
 	// ReadOnly confines the command so that it changes nothing except for files in its
 	// temporary folder. Start fails if that is not possible, unless Judged is set.
@@ -138,7 +140,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.standing(); err != nil {
+	if err := c.standing(s.Workspace); err != nil {
 		return nil, err
 	}
 	temp, err := c.temp.of(s.Owner)
