@@ -199,12 +199,12 @@ type Policy struct {
 	// and the worktree.
 	before       []folder
 	frozen, copy folder
-	closed      []folder
-	guarded     []folder
-	home        folder
-	secrets     Secrets // nil if there are no secrets
-	addTo       string  // settings file for further rules; "" if unknown
-	warnings    []string
+	closed       []folder
+	guarded      []folder
+	home         folder
+	secrets      Secrets // nil if there are no secrets
+	addTo        string  // settings file for further rules; "" if unknown
+	warnings     []string
 }
 
 // New returns a Policy for cfg. It never fails: problems of the rules are reported by

@@ -125,7 +125,7 @@ func (p *Plan) Prepare() (err error) {
 	if err := p.FindSettings(); err != nil {
 		return err
 	}
-	p.Secrets = secrets{sandbox.NewHome(p.Home, p.allRoots())}
+	p.Secrets = secrets{sandbox.NewHome(p.Home, append(p.allRoots(), p.worktreeFolder()))}
 	p.Hosts = p.Registries()
 	if err := p.openTrace(); err != nil {
 		return err

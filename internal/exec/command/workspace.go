@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"mcp-toolset/internal/text/plain"
 )
 
 // Workspace holds the folders of a command whose session works in a git worktree. Paths are
@@ -76,4 +79,18 @@ func (c *Commands) mayWrite() []string {
 		return c.writable
 	}
 	return append(slices.Clone(c.writable), c.config.Worktrees)
+}
+
+// explain returns facts on what the sandbox blocked, with the reason for those on the checkout.
+func (w *Workspace) explain(facts []string) []string {
+	if w == nil {
+		return facts
+	}
+	for i, fact := range facts {
+		path, rest, ok := strings.Cut(fact, " may be read but not changed: ")
+		if ok && rest != "" && inside(path, plain.Line(w.Main)) {
+			facts[i] = path + " is in the main checkout, which is read-only until ExitWorktree"
+		}
+	}
+	return facts
 }
