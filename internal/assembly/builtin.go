@@ -94,6 +94,10 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.Worktrees()
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
+	carry := p.options.Carry
+	if carry != nil {
+		p.Resume = func(v session.View) *session.Move { return worktrees.Resume(v, carry) }
+	}
 	p.Used = func(v session.View) {
 		sessions.Use(v)
 		p.Triggers.Use(v)
@@ -111,6 +115,9 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		searches.Forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
+		if carry != nil {
+			carry.Store(v)
+		}
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/state"
@@ -83,6 +84,7 @@ type Options struct {
 	Sandbox     command.Mode
 	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
 	Skills      []string         // further folders of skills
+	Carry       *worktree.Carry  // the session that the server continues; nil: none
 	TaskList    string           // name of the shared work list; "" means that of the settings
 	Flags       []config.Setting // flags and environment variables, for the tool Config
 	Output      output.Options   // schema and file of the final result

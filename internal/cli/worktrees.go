@@ -111,7 +111,7 @@ func (l *worktreeList) print(b *bytes.Buffer, c console, clean bool) {
 		if len(w.Work) > 0 {
 			fmt.Fprintf(b, "\n%s holds work:\n  %s\n", w.Folder, strings.Join(w.Work, "\n  "))
 			if clean && w.State == "left" {
-				fmt.Fprintf(b, "To remove it all the same: git -C %s worktree remove --force --force %s\n", w.Repository, w.Folder)
+				fmt.Fprintf(b, "To remove it all the same: git -C %s worktree remove --force --force %s\n", shellWord(w.Repository), shellWord(w.Folder))
 			}
 		}
 	}
