@@ -92,7 +92,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
-	worktrees := p.Worktrees()
+	worktrees := p.worktrees()
+	worktrees.Undisturbed = commands.Undisturbed
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
 	carry := p.options.Carry
 	if carry != nil {
@@ -239,8 +240,8 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	})
 }
 
-// Worktrees returns the git worktrees of sessions, whose records are in the state folder.
-func (p *Plan) Worktrees() *worktree.Registry {
+// worktrees returns the git worktrees of sessions, whose records are in the state folder.
+func (p *Plan) worktrees() *worktree.Registry {
 	return &worktree.Registry{
 		State: p.State, Folder: p.worktreeFolder(), Closed: append(slices.Clone(p.Closed), p.State), Locks: filelock.New(filepath.Join(p.State, "locks")),
 	}

@@ -110,7 +110,7 @@ func workspaceOf(v session.View) *command.Workspace {
 	if w == nil {
 		return nil
 	}
-	return &command.Workspace{Roots: v.Roots, Main: w.Main, Common: w.Common, Own: w.Own}
+	return &command.Workspace{Roots: v.Roots, Folder: w.Folder, Main: w.Main, Common: w.Common, Own: w.Own}
 }
 
 // EndSession ends the tasks of a session that has ended and deletes their output and the

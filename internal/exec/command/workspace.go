@@ -12,8 +12,9 @@ import (
 // Workspace holds the folders of a command whose session works in a git worktree. Paths are
 // canonical.
 type Workspace struct {
-	Roots []string // in place of Config.Roots
-	Main  string   // the checkout from which the worktree was made, which the command may only read
+	Roots  []string // in place of Config.Roots
+	Folder string   // the worktree, which the command may read
+	Main   string   // the checkout from which the worktree was made, which the command may only read
 	// Common is the folder of the repository, which the command may change so that git can
 	// commit; "": it may not. Own is the part of it that belongs to the worktree. What belongs to
 	// the checkout or to another worktree is protected.
@@ -70,7 +71,7 @@ func (c *Commands) writableAt(at *Workspace) (write, only []string) {
 		real := resolved(path)
 		return inside(real, at.Main) || inside(at.Main, real)
 	})
-	return writable(config), []string{at.Main}
+	return writable(config), []string{at.Main, at.Folder}
 }
 
 // mayWrite returns all folders in which some command may write.

@@ -151,7 +151,10 @@ func failure(what string, err error) error {
 		return err
 	}
 	next := "Look at that, or ask the user to."
+	text := strings.TrimSuffix(strings.TrimPrefix(plain.Line(failed.text), "fatal: "), ".")
 	switch lower := strings.ToLower(failed.text); {
+	case strings.Contains(lower, "exists; cannot create"):
+		next = "Use another name."
 	case strings.Contains(lower, ".lock"):
 		next = "Another git may be at work: try again; if it stays like that, ask the user to remove the lock file."
 	case strings.Contains(lower, "no space left"), strings.Contains(lower, "quota"):
@@ -161,7 +164,7 @@ func failure(what string, err error) error {
 	case strings.Contains(lower, "read-only file system"), strings.Contains(lower, "permission denied"):
 		next = "Ask the user for the right to write there."
 	}
-	return fault.New(what+" failed: "+plain.Cut(plain.Line(failed.text), 300), next)
+	return fault.New(what+" failed: "+plain.Cut(text, 300), next)
 }
 
 // lastLine returns the last line that is an error, or else the last one.

@@ -40,6 +40,9 @@ type Registry struct {
 	Closed []string // folders whose files are not copied
 	Locks  *filelock.Locks
 	Now    func() time.Time // nil: time.Now
+	// Undisturbed calls a function during which nobody takes what git is just writing for a change
+	// of a command. nil: it is called at once.
+	Undisturbed func(func())
 
 	mu   sync.Mutex
 	held map[session.Owner]*os.File // locks of worktrees
@@ -151,7 +154,7 @@ func find(ctx context.Context, v session.View) (*checkout, error) {
 		return nil, fault.New(plain.Line(v.Dir)+" is not in the checkout of its repository", "Change to a folder of the checkout first.")
 	}
 	if !c.belongs(v.Roots) {
-		return nil, fault.New("the repository "+plain.Line(c.own)+" is outside of the workspace and does not name this checkout", "Ask the user to start the server in the repository itself.")
+		return nil, fault.New("the repository "+plain.Line(c.own)+" is outside of the workspace", "Ask the user to start the server with the folder that holds it as a root.")
 	}
 	c.writes = workspace.Containing(v.Roots, c.common) != ""
 	for _, root := range v.Roots {
@@ -242,6 +245,8 @@ func (r *Registry) add(ctx context.Context, v session.View, at *checkout, q Requ
 		c.Base = tip
 		if used, err := at.usedBy(ctx, name); err != nil {
 			return nil, err
+		} else if used == at.top {
+			return nil, fault.New(fmt.Sprintf("the branch %s is checked out here", name), "Use another name.")
 		} else if used != "" {
 			return nil, fault.New(fmt.Sprintf("the branch %s is checked out in %s", name, plain.Line(used)), "Use another name, or enter that worktree with path.")
 		}
@@ -255,13 +260,21 @@ func (r *Registry) add(ctx context.Context, v session.View, at *checkout, q Requ
 	}
 	e := &Entered{New: true, NewBranch: c.Made}
 	// A command that cannot see the folder must not prune the worktree.
-	args := []string{"worktree", "add", "--quiet", "--lock", "--reason", "made by EnterWorktree of mcp-toolset"}
+	args := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", "made by EnterWorktree of mcp-toolset"}
 	if c.Made {
 		args = append(args, "--no-track", "-b", name, c.Folder, base)
 	} else {
 		args = append(args, c.Folder, name)
 	}
-	if _, err = at.run(ctx, addTime, args...); err != nil {
+	undisturbed := r.Undisturbed
+	if undisturbed == nil {
+		undisturbed = func(f func()) { f() }
+	}
+	undisturbed(func() { _, err = at.run(ctx, gitTime, args...) })
+	if err == nil {
+		_, err = at.at(c.Folder).run(ctx, addTime, "reset", "--hard", "--quiet", "--no-recurse-submodules")
+	}
+	if err != nil {
 		err = failure("git worktree add", err)
 	} else {
 		e.Move, err = at.move(ctx, v, c.Folder, name)
