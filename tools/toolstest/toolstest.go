@@ -160,6 +160,7 @@ func (w *Workspace) Env() *tools.Env {
 		Commands: tools.CommandAccess{
 			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
 			Outside:         func() func() { return func() {} },
+			HidingRule:      func(string) string { return "" },
 		},
 		Results: stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
