@@ -141,6 +141,9 @@ func (c *call) noFolder(err error) error {
 		why = "cannot be entered: " + plain.Line(errors.Unwrap(err).Error())
 	}
 	fact := plain.Line(v.Dir) + ", the working directory, " + why
+	if v.Worktree != nil && v.Roots[0] == v.Dir {
+		return &tools.Fault{Fact: fact, Next: "Call ExitWorktree with the action keep."}
+	}
 	if len(v.Roots) == 0 || v.Roots[0] == v.Dir {
 		return &tools.Fault{Fact: fact, Next: "Create it again, or ask the user to start the server with another root."}
 	}

@@ -154,7 +154,7 @@ func entered(v session.View, e *worktree.Entered) string {
 		fmt.Fprintf(&b, "Not copied: %s.\n", why)
 	}
 	if e.More > 0 {
-		fmt.Fprintf(&b, "Not copied: %d more.\n", e.More)
+		fmt.Fprintf(&b, "Not copied: %d more; %s are the limit.\n", e.More, worktree.Limits)
 	}
 	if e.Submodules {
 		b.WriteString("Submodules are not checked out in it.\n")

@@ -306,6 +306,59 @@ func TestUnsafeRepository(t *testing.T) {
 	}
 }
 
+// TestGone removes a worktree whose folder is gone already, and the branch without commits.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.open("1", b.repo)
+	for _, clean := range []bool{false, true} {
+		b.call(w, enter, `{"name":"w"}`)
+		if err := os.RemoveAll(w.Session.View().Worktree.Folder); err != nil {
+			t.Fatal(err)
+		}
+		if !clean {
+			b.want(b.call(w, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
+			continue
+		}
+		b.want(b.call(w, exit, keep), "The worktree $WT/w stays. The working directory is $BASE/app.")
+		list, damaged, err := b.reg.List(t.Context(), true)
+		if err != nil || len(damaged) != 0 || len(list) != 1 || !list[0].Removed || list[0].Problem != "" {
+			t.Errorf("%+v, %v, %v", list, damaged, err)
+		}
+	}
+	if list := b.git("worktree", "list"); strings.Contains(list, "\n") || b.git("branch", "--list") != "* main" {
+		t.Error(list)
+	}
+}
+
+// TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there.
+func TestFolderInCheckout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.reg.Folder = ".trees"
+	for i := range 1002 {
+		b.write(fmt.Sprintf("app/%d.log", i), "")
+	}
+	b.write("app/.worktreeinclude", "*.log\n")
+	b.git("add", ".worktreeinclude")
+	b.git("commit", "-qm", "include")
+	w := b.open("1", b.repo)
+	text := b.call(w, enter, `{"name":"w"}`)
+	if !strings.Contains(text, "\nNot copied: 2 more; 1000 files and 100 MiB are the limit.\n") {
+		t.Error(text)
+	}
+	folder := w.Session.View().Worktree.Folder
+	if !strings.HasPrefix(folder, filepath.Join(b.repo, ".trees")+"/") {
+		t.Error(folder)
+	}
+	if status := b.git("status", "--porcelain", "--", ".trees"); status != "" {
+		t.Error(status)
+	}
+	if text := b.call(w, exit, drop); !strings.Contains(text, " is removed, with the branch w.") {
+		t.Error(text)
+	}
+}
+
 // TestOneName lets sessions ask for one name at once: one gets it.
 func TestOneName(t *testing.T) {
 	t.Parallel()

@@ -166,6 +166,10 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
 	}
+	if s.Workspace != nil && !s.Judged {
+		// gc would change the logs of the checkout, which are protected.
+		spec.Env = lastOfEach(withGitSetting(spec.Env, "gc.auto", "0"))
+	}
 	if c.networked(s, confined, c.Report(ctx)) {
 		if r.network, err = c.attach(ctx, s); err != nil {
 			r.release()

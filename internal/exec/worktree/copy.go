@@ -30,7 +30,7 @@ const (
 type Copies struct {
 	Names   []string // relative to the worktree, with slashes
 	Skipped []string // reasons, each with the name of a file
-	More    int      // files that were not copied, beyond Skipped
+	More    int      // files that were not copied because of the limits, or beyond Skipped
 }
 
 func (c *Copies) skip(name, why string) {
@@ -84,16 +84,18 @@ func (c *Copies) copyAll(ctx context.Context, from, to *os.Root, names []string,
 		case ctx.Err() != nil:
 			c.skip(name, "the call was cancelled")
 			continue
-		case len(c.Names) >= maxCopied:
-			c.skip(name, fmt.Sprintf("%d files are the limit", maxCopied))
-			continue
 		case hidden(name):
 			c.skip(name, "a rule or the policy denies reading it")
+			continue
+		case len(c.Names) >= maxCopied:
+			c.More++
 			continue
 		}
 		n, err := copyFile(from, to, filepath.FromSlash(name), left)
 		switch {
 		case errors.Is(err, fs.ErrExist): // the commit has it
+		case errors.Is(err, errLimit):
+			c.More++
 		case err != nil:
 			c.skip(name, plain.Line(cause(err).Error()))
 		default:
@@ -112,6 +114,11 @@ func cause(err error) error {
 	return err
 }
 
+var errLimit = errors.New("the limit of bytes")
+
+// Limits describes the limits of copied files.
+var Limits = fmt.Sprintf("%d files and %d MiB", maxCopied, maxBytes>>20)
+
 // copyFile copies a regular file with its permission bits. It leaves nothing if it fails.
 func copyFile(from, to *os.Root, name string, limit int64) (n int64, err error) {
 	info, err := from.Lstat(name)
@@ -123,7 +130,7 @@ func copyFile(from, to *os.Root, name string, limit int64) (n int64, err error) 
 	case !info.Mode().IsRegular():
 		return 0, errors.New("it is not a regular file")
 	case info.Size() > limit:
-		return 0, fmt.Errorf("%d MiB in total are the limit", maxBytes>>20)
+		return 0, errLimit
 	}
 	in, err := from.Open(name)
 	if err != nil {

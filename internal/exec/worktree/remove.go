@@ -86,9 +86,12 @@ func (r *Registry) remove(ctx context.Context, c *record, discard bool) (*Remove
 	return out, nil, nil
 }
 
-// open returns a runner in a worktree. It fails if the folder is no worktree of the repository
-// any more.
+// open returns a runner in a worktree, or in its checkout if the folder is gone. It fails if the
+// folder is no worktree of the repository any more.
 func (r *Registry) open(ctx context.Context, c *record) (*git, error) {
+	if gone(c.Folder) {
+		return newGit(ctx, c.Main, []string{c.Folder, c.Main})
+	}
 	g, err := newGit(ctx, c.Folder, []string{c.Folder, c.Main})
 	if err != nil {
 		return nil, err
@@ -103,12 +106,54 @@ func (r *Registry) open(ctx context.Context, c *record) (*git, error) {
 	return g, nil
 }
 
+func gone(folder string) bool {
+	_, err := os.Lstat(folder)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // work returns what removing the worktree would lose, in at most maxWork lines and one more, and
 // the commit at the tip of its branch.
 func (g *git) work(ctx context.Context, c *record) (lines []string, tip string, err error) {
+	args := []string{"log", "--format=%h %s", fmt.Sprintf("--max-count=%d", maxWork+1)}
+	if !gone(c.Folder) {
+		if lines, err = g.uncommitted(ctx, c); err != nil {
+			return nil, "", err
+		}
+		if head, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
+			args = append(args, head)
+		}
+	}
+	not := []string{"--not", c.Base, "--branches", "--tags", "--remotes"}
+	if tip, err = g.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+c.Branch); err != nil {
+		tip = ""
+	}
+	if c.Made && tip != "" {
+		args = append(args, tip)
+		not = slices.Insert(not, 2, "--exclude="+c.Branch)
+	}
+	commits := ""
+	if len(args) > 3 {
+		if commits, err = g.run(ctx, gitTime, append(args, append(not, "--")...)...); err != nil {
+			return nil, "", failure("git log", err)
+		}
+	}
+	for line := range strings.Lines(commits) {
+		lines = append(lines, "on no other branch: "+plain.Cut(plain.Line(strings.TrimSuffix(line, "\n")), 100))
+	}
+	if more := len(lines) - maxWork; more > 0 {
+		lines = append(lines[:maxWork], fmt.Sprintf("and %d more", more))
+		if strings.Count(commits, "\n") > maxWork {
+			lines[maxWork] = "and more"
+		}
+	}
+	return lines, tip, nil
+}
+
+// uncommitted returns a line for each change that is not committed.
+func (g *git) uncommitted(ctx context.Context, c *record) (lines []string, err error) {
 	status, err := g.run(ctx, gitTime, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
 	if err != nil {
-		return nil, "", failure("git status", err)
+		return nil, failure("git status", err)
 	}
 	for entry := range strings.SplitSeq(status, "\x00") {
 		if len(entry) < 4 {
@@ -122,37 +167,12 @@ func (g *git) work(ctx context.Context, c *record) (lines []string, tip string, 
 	}
 	own, err := g.path(ctx, "rev-parse", "--absolute-git-dir")
 	if err != nil {
-		return nil, "", failure("looking at the worktree", err)
+		return nil, failure("looking at the worktree", err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(own, "modules")); len(entries) > 0 {
 		lines = append(lines, "not looked at: the submodules that are checked out in it")
 	}
-	args := []string{"log", "--format=%h %s", fmt.Sprintf("--max-count=%d", maxWork+1)}
-	if head, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err == nil {
-		args = append(args, head)
-	}
-	if tip, err = g.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+c.Branch); err != nil {
-		tip = ""
-	}
-	not := []string{"--not", c.Base, "--branches", "--tags", "--remotes"}
-	if c.Made && tip != "" {
-		args = append(args, tip)
-		not = slices.Insert(not, 2, "--exclude="+c.Branch)
-	}
-	commits, err := g.run(ctx, gitTime, append(args, append(not, "--")...)...)
-	if err != nil {
-		return nil, "", failure("git log", err)
-	}
-	for line := range strings.Lines(commits) {
-		lines = append(lines, "on no other branch: "+plain.Cut(plain.Line(strings.TrimSuffix(line, "\n")), 100))
-	}
-	if more := len(lines) - maxWork; more > 0 {
-		lines = append(lines[:maxWork], fmt.Sprintf("and %d more", more))
-		if commits != "" && strings.Count(commits, "\n") > maxWork {
-			lines[maxWork] = "and more"
-		}
-	}
-	return lines, tip, nil
+	return lines, nil
 }
 
 // Listed is a worktree of a list.
@@ -194,15 +214,7 @@ func (r *Registry) look(ctx context.Context, c *record, clean bool) Listed {
 	default:
 		defer lock.Close()
 	}
-	if _, err := os.Lstat(c.Folder); errors.Is(err, fs.ErrNotExist) {
-		if l.Gone = true; clean && !l.InUse {
-			if err := r.forget(c.Folder); err != nil {
-				return problem(err)
-			}
-			l.Removed = true
-		}
-		return l
-	}
+	l.Gone = gone(c.Folder)
 	if clean && !l.InUse {
 		removed, work, err := r.remove(ctx, c, false)
 		if l.Work = work; err != nil {

@@ -340,6 +340,13 @@ func (r *Registry) newFolder(at *checkout, name string) (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
+	if workspace.Within(at.top, base) {
+		// It is no content of the checkout.
+		if f, err := os.OpenFile(filepath.Join(base, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+			_, _ = f.WriteString("*\n")
+			_ = f.Close()
+		}
+	}
 	base, err := workspace.Canonical(base)
 	if err != nil {
 		return "", err
