@@ -88,7 +88,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, args ...string) (str
 	}
 	cmd := exec.CommandContext(ctx, g.program, append(before, args...)...)
 	cmd.Dir, cmd.WaitDelay = g.dir, 2*time.Second
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "PWD=" + g.dir}, g.env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "PWD=" + g.dir}, g.env...)
 	cmd.Stdout, cmd.Stderr = &bounded{w: &out, left: maxOutput}, &bounded{w: &errs, left: 64 << 10}
 	err := launch.Start(ctx, cmd, nil)
 	if err == nil {
