@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Lane holds the calls of one client in order of arrival.
@@ -11,7 +12,7 @@ type Lane struct {
 	s       *Scheduler
 	name    string
 	number  uint64
-	roots   []string
+	roots   atomic.Pointer[[]string]
 	tickets []*Ticket // in order of arrival, from the earliest that has not left
 	next    int       // index in tickets of the first whose turn has not come
 	turn    *Ticket   // the call that has the turn: deciding, or unsafe and not done; nil: none
@@ -30,12 +31,21 @@ func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
 	s.lock()
 	defer s.mu.Unlock()
 	s.opened++
-	return &Lane{s: s, name: name, number: s.opened, roots: roots}
+	l := &Lane{s: s, name: name, number: s.opened}
+	l.roots.Store(&roots)
+	return l
 }
+
+// Move changes the roots of a lane. An effect of a call may call it: the later calls of the lane
+// then change files only below the new roots.
+func (l *Lane) Move(roots ...string) { l.roots.Store(&roots) }
+
+// below returns the roots of the lane.
+func (l *Lane) below() []string { return *l.roots.Load() }
 
 // Sibling opens a lane of the same name and roots. Its calls do not wait for those of l, except for
 // calls that change the same files.
-func (l *Lane) Sibling() *Lane { return l.s.NewLane(l.name, l.roots...) }
+func (l *Lane) Sibling() *Lane { return l.s.NewLane(l.name, l.below()...) }
 
 // ErrFull is returned by Arrive if too many calls wait. The client may send the
 // call again later.

@@ -220,7 +220,7 @@ func (st *stage) bounds() {
 	}
 	for i, a := range s.unsafe {
 		for _, b := range s.unsafe[:i] {
-			if a.state == running && b.state == running && related(a.lane.roots, b.lane.roots) {
+			if a.state == running && b.state == running && related(a.lane.below(), b.lane.below()) {
 				st.t.Errorf("two unsafe calls run on overlapping roots")
 			}
 		}

@@ -20,7 +20,7 @@ func (s *Scheduler) exclude(t *Ticket) {
 // the list whose roots overlap.
 func (s *Scheduler) follow(t *Ticket, n int) {
 	for _, o := range slices.Backward(s.unsafe[:n]) {
-		if overlap(o.lane.roots, t.lane.roots) {
+		if overlap(o.lane.below(), t.lane.below()) {
 			t.predecessor = o
 			o.followers = append(o.followers, t)
 			return

@@ -65,7 +65,7 @@ func (t *Ticket) waitsFor() string {
 		}
 	case head:
 		for _, o := range t.lane.s.unsafe {
-			if o.state == running && overlap(o.lane.roots, t.lane.roots) {
+			if o.state == running && overlap(o.lane.below(), t.lane.below()) {
 				return "a call of another client: " + o.kind
 			}
 		}

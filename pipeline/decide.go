@@ -12,7 +12,6 @@ import (
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
-	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -48,7 +47,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err
 		}
-		req.Links = c.p.protectedLinks(req.Parts.Targets...)
+		req.Links = protectedLinks(env.Session.Roots, req.Parts.Targets...)
 		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(req)}
 		if req.Own != nil && req.Own.Layer == policy.LayerSandbox {
 			c.subject.Opens = "everything"
@@ -69,7 +68,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 		return policy.Decision{}, err
 	}
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
-	req.Links = c.p.protectedLinks(*req.Target)
+	req.Links = protectedLinks(env.Session.Roots, *req.Target)
 	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
 	d := c.decideOn(req)
 	if broken != nil && d.Behavior == policy.Allow {
@@ -99,7 +98,7 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 		v := c.Session.View()
 		for _, name := range c.names() {
 			req.Declined = req.Declined || store.Declined(v.ID, name, c.subject)
-			req.Always = req.Always || store.Always(name, c.subject, firstRoot(v)) || store.Agreed(v.ID, name, c.subject)
+			req.Always = req.Always || store.Always(name, c.subject, v.Project()) || store.Agreed(v.ID, name, c.subject)
 		}
 	}
 	c.asked = req
@@ -116,13 +115,6 @@ func (c *call) names() []string {
 
 // hookNames returns the names besides that of the tool by which hooks match the call.
 func (c *call) hookNames() []string { return append(slices.Clone(c.tool.Aliases), c.names()[1:]...) }
-
-func firstRoot(v session.View) string {
-	if len(v.Roots) == 0 {
-		return ""
-	}
-	return v.Roots[0]
-}
 
 // follow returns the canonical path. If the path cannot be resolved, follow
 // returns it unchanged, with the reason as broken. The reason is not an error

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -31,15 +32,14 @@ const (
 //
 // Protected names right below a root are also protected from changes, except
 // those of git, which the sandbox handles itself, and those covered by grants.
-// If agreed is set, the call has been approved and only deny rules apply.
+// rules are those that apply to the call, and roots the folders that it can use.
 //
 // kept fails if there are more than deniedEntries files or the search takes
 // longer than deniedTime.
-func (p *Pipeline) restrictedPaths(ctx context.Context, dir string, agreed bool, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
-	rules := p.Policy.HidingRules(dir, agreed)
+func (p *Pipeline) restrictedPaths(ctx context.Context, rules policy.HidingRules, roots []string, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	out.Grants = grants
-	out.Unchanged = slices.DeleteFunc(p.protected(), func(path string) bool { return mayChange(grants, path) })
+	out.Unchanged = slices.DeleteFunc(protected(roots), func(path string) bool { return mayChange(grants, path) })
 	out.Names = slices.DeleteFunc(p.Policy.Unopened(), func(name string) bool {
 		return name == ".git" || name == policy.ProjectFolder || slices.ContainsFunc(grants, func(g tools.Grant) bool {
 			return g.Access == policy.Edit && strings.Contains(g.Path+"/", "/"+name+"/")
@@ -81,7 +81,7 @@ func (p *Pipeline) restrictedPaths(ctx context.Context, dir string, agreed bool,
 		}
 		return nil
 	}
-	for _, root := range slices.Concat(p.Roots.Paths(), rules.Below(policy.Read), rules.Below(policy.Edit)) {
+	for _, root := range slices.Concat(roots, rules.Below(policy.Read), rules.Below(policy.Edit)) {
 		err := filepath.WalkDir(root, look)
 		if ctx.Err() != nil {
 			return tools.RestrictedPaths{}, context.Cause(ctx)
@@ -98,10 +98,19 @@ func (p *Pipeline) restrictedPaths(ctx context.Context, dir string, agreed bool,
 
 var errDenied = errors.New("too many files")
 
+// rootsOf returns the folders of a session's workspace. In a worktree, they include the checkout
+// from which it was made, which the session may read.
+func rootsOf(v session.View) []string {
+	if v.Worktree == nil {
+		return v.Roots
+	}
+	return append(slices.Clone(v.Roots), v.Worktree.Main)
+}
+
 // protected lists the existing protected names right below the roots, except
 // .git.
-func (p *Pipeline) protected() (out []string) {
-	for _, root := range p.Roots.Paths() {
+func protected(roots []string) (out []string) {
+	for _, root := range roots {
 		for _, name := range policy.Protected() {
 			if name != ".git" {
 				out = append(out, present([]string{filepath.Join(root, name)})...)

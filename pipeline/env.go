@@ -70,7 +70,7 @@ func (c *call) newEnv() *tools.Env {
 		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
 		HidingRule: func(path string) string { return kept.Rule(policy.Read, path) },
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
-			return c.p.restrictedPaths(ctx, env.Session.Dir, c.agreed, c.grants)
+			return c.p.restrictedPaths(ctx, c.rules.HidingRules(env.Session.Dir, c.agreed), rootsOf(env.Session), c.grants)
 		},
 		Connections: c.network,
 		Outside: func() func() {

@@ -11,13 +11,13 @@ import (
 
 // protectedLinks returns the protected names of links that lead to the targets
 // that a call edits, by canonical path. It is nil if there are none.
-func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
+func protectedLinks(roots []string, targets ...policy.Target) map[string]string {
 	var links map[string]string
 	for _, t := range targets {
 		if t.Access != policy.Edit {
 			continue
 		}
-		if name := p.protectedLink(t.Canonical); name != "" {
+		if name := protectedLink(roots, t.Canonical); name != "" {
 			if links == nil {
 				links = map[string]string{}
 			}
@@ -32,9 +32,9 @@ func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
 // to another folder, programs use that folder as .git, so it needs the same
 // protection. protectedLink examines the folders from the file's own up to its
 // root.
-func (p *Pipeline) protectedLink(canonical string) string {
-	root, ok := p.Roots.Containing(canonical)
-	if !ok {
+func protectedLink(roots []string, canonical string) string {
+	root := workspace.Containing(roots, canonical)
+	if root == "" {
 		return ""
 	}
 	names := policy.Protected()

@@ -31,14 +31,14 @@ func TestProtectedLink(t *testing.T) {
 		"config/other": "", "sub/.husky/pre-commit": "", "sub/other": "", "nowhere": ".idea", "new/file": "",
 	} {
 		target := policy.Target{Canonical: filepath.Join(b.root, path), Access: policy.Edit}
-		if got := b.protectedLinks(target)[target.Canonical]; got != want {
+		if got := protectedLinks([]string{b.root}, target)[target.Canonical]; got != want {
 			t.Errorf("%s is behind %q, want %q", path, got, want)
 		}
-		if target.Access = policy.Read; b.protectedLinks(target) != nil {
+		if target.Access = policy.Read; protectedLinks([]string{b.root}, target) != nil {
 			t.Errorf("reading %s is behind a link", path)
 		}
 	}
-	if got := b.protectedLink("/elsewhere/g"); got != "" {
+	if got := protectedLink([]string{b.root}, "/elsewhere/g"); got != "" {
 		t.Errorf("outside of the roots it is %q", got)
 	}
 }

@@ -149,6 +149,9 @@ func (c *call) prepare(context.Context) (err error) {
 	case v.AcceptEdits:
 		c.rules = c.p.Policy.EditsAccepted()
 	}
+	if v := c.Session.View(); v.Worktree != nil {
+		c.rules = c.rules.Moved(v.Roots, v.Worktree.Folder, v.Worktree.Main)
+	}
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {
 		return invalid(err)

@@ -11,6 +11,9 @@ type call struct {
 	literal view
 	real    view // view of the canonical path
 	linked  bool // whether literal and real differ
+	// original is the view of the path in the checkout to which a path in a worktree
+	// corresponds. Only deny and ask rules see it.
+	original view
 
 	targets  []*call  // one for each of Request.Parts.Targets
 	writable []folder // in an element of targets: the folders that may be written without asking
@@ -40,6 +43,9 @@ func (c *call) prepare(p *Policy, r *Request) {
 	}
 	dir := newFolder(r.Dir)
 	c.real.set(p, dir, r.Target.Canonical)
+	if path := p.original(r.Target.Canonical); path != "" {
+		c.original.set(p, dir, path)
+	}
 	c.linked = paths.Clean(r.Target.Literal) != c.real.path
 	if c.linked {
 		c.literal.set(p, dir, r.Target.Literal)
@@ -70,6 +76,9 @@ func (v *view) set(p *Policy, dir folder, path string) {
 	v.start(v.below[atDir])
 	for i := range p.roots {
 		v.start(v.depthOf(p.roots[i]))
+	}
+	for i := range p.before {
+		v.start(v.depthOf(p.before[i]))
 	}
 }
 
@@ -116,6 +125,8 @@ func (c *call) either(p *pathPattern) (path string, ok bool) {
 	case c.linked && c.literal.covers(p, true):
 		return c.literal.path, true
 	case c.real.covers(p, true):
+		return c.real.path, true
+	case c.original.path != "" && c.original.covers(p, true):
 		return c.real.path, true
 	}
 	return "", false

@@ -188,6 +188,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 			if path, ok := t.inGuarded(); ok {
 				return t.guardedFile(path), true
 			}
+			if path, ok := t.inFrozen(); ok && !c.r.Parts.Harmless {
+				return t.frozenFile(path), true
+			}
 		}
 		return Decision{}, false
 	}
@@ -202,6 +205,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 	}
 	if path, ok := c.inGuarded(); ok {
 		return c.guardedFile(path), true
+	}
+	if path, ok := c.inFrozen(); ok {
+		return c.frozenFile(path), true
 	}
 	if path, ok := c.inKernel(); ok && allow.rule == nil {
 		return c.inKernelFolder(path), true
@@ -293,7 +299,7 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 // confined reports whether the canonical path is where calls may go without a rule.
 // The path as written does not matter.
 func (c *call) confined() bool {
-	return within(c.p.roots, c.real.path) != "" || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
+	return within(c.p.roots, c.real.path) != "" || c.r.Target.Access == Read && c.p.frozen.holds(c.real.path) || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
 }
 
 // readable reports whether Request.Readable lets the call read path.
@@ -331,7 +337,7 @@ func (c *call) belowRoot(v *view) []string {
 // inClosed reports whether the path as written or the canonical path is in a closed
 // folder. It returns the path that is.
 func (c *call) inClosed() (path string, ok bool) {
-	for _, path := range [...]string{c.written(), c.real.path} {
+	for _, path := range [...]string{c.written(), c.real.path, c.original.path} {
 		if maybeWithin(c.p.closed, path) && !c.readable(path) {
 			return path, true
 		}

@@ -65,8 +65,8 @@ func (k HidingRules) mayCoverRoot(r *rule) bool {
 	}
 	for _, from := range k.p.anchors(r.path.anchor, k.dir) {
 		base := below(from, prefix)
-		for i := range k.p.roots {
-			if base == "" || k.p.roots[i].mayHold(base) || paths.MayHold(base, k.p.roots[i].path) {
+		for _, root := range k.p.bases() {
+			if base == "" || root.mayHold(base) || paths.MayHold(base, root.path) {
 				return true
 			}
 		}
@@ -99,7 +99,7 @@ func (k HidingRules) Named(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if path, ok := r.path.literal(); ok {
 			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
-				out = append(out, below(from, path))
+				out = k.p.withCopy(append(out, below(from, path)))
 			}
 		}
 	})
@@ -116,7 +116,7 @@ func (k HidingRules) Below(a Access) (out []string) {
 		}
 		if folder := r.path.folder(); folder != "" {
 			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
-				out = append(out, below(from, folder))
+				out = k.p.withCopy(append(out, below(from, folder)))
 			}
 		}
 	})
@@ -160,10 +160,18 @@ func (p *Policy) anchors(a anchor, dir string) []string {
 		return []string{p.home.path}
 	}
 	out := []string{dir}
-	for _, r := range p.roots {
+	for _, r := range p.bases() {
 		out = append(out, r.path)
 	}
 	return out
+}
+
+// withCopy adds the path in the worktree that corresponds to the last of some paths.
+func (p *Policy) withCopy(list []string) []string {
+	if path := p.inWorktree(list[len(list)-1]); path != "" {
+		return append(list, path)
+	}
+	return list
 }
 
 // literal returns the pattern as a path below its anchor, if it can match only that

@@ -141,6 +141,9 @@ func (l *list) onPaths(c *call, m *match) {
 	}
 	for _, a := range l.concerned(c.r.Target.Access) {
 		l.paths[a].find(m, covers, c.real.names, c.literal.names)
+		if c.original.path != "" && l.behavior != Allow {
+			l.paths[a].find(m, covers, c.original.names, nil)
+		}
 	}
 }
 

@@ -195,12 +195,16 @@ type Policy struct {
 	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
-	closed      []folder
-	guarded     []folder
-	home        folder
-	secrets     Secrets // nil if there are no secrets
-	addTo       string  // settings file for further rules; "" if unknown
-	warnings    []string
+	// before, frozen and copy are set by Moved: the roots outside of the worktree, the checkout
+	// and the worktree.
+	before       []folder
+	frozen, copy folder
+	closed       []folder
+	guarded      []folder
+	home         folder
+	secrets      Secrets // nil if there are no secrets
+	addTo        string  // settings file for further rules; "" if unknown
+	warnings     []string
 }
 
 // New returns a Policy for cfg. It never fails: problems of the rules are reported by

@@ -112,6 +112,8 @@ type Config struct {
 	Defers bool
 	// AskTimeout is the timeout for the user's answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
+	// Resume returns how a new session moves into a worktree, or nil. It may be nil.
+	Resume func(session.View) *session.Move
 	// SessionUsed is called when a session is initialized and for each call, except requests
 	// without a session and without a handle. It must not block. It may be nil.
 	SessionUsed func(session.View)
@@ -215,7 +217,7 @@ func (s *Server) open(principal string, stateless bool, p *session.Profile) *con
 		holder += "-" + id
 	}
 	dir := s.Results.Hold(holder)
-	return &conversation{
+	c := &conversation{
 		session: session.New(session.Config{
 			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless, Profile: p,
 		}),
@@ -223,6 +225,13 @@ func (s *Server) open(principal string, stateless bool, p *session.Profile) *con
 		results: dir,
 		asked:   newQuestions(),
 	}
+	c.session.OnMove(func(roots []string) { c.lane.Move(roots...) })
+	if s.Resume != nil && !stateless {
+		if m := s.Resume(c.session.View()); m != nil {
+			c.session.Apply(session.Effect{Move: m})
+		}
+	}
+	return c
 }
 
 // used reports the use of a session.

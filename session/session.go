@@ -31,6 +31,7 @@ type Session struct {
 	listeners []*func(Read)
 	loaded    map[string]bool
 	onLoaded  func()
+	onMove    func(roots []string)
 	failures  failures
 	noticed   bool
 	questions questions
@@ -71,6 +72,9 @@ type View struct {
 	Stateless bool     // the session remembers nothing between calls
 	Planning  bool     // the session is in plan mode
 	Profile   *Profile // the tools that it has; nil: all
+	// Worktree is the git worktree in which the session works; nil: none. Roots and Dir are then
+	// those in the worktree.
+	Worktree *Worktree
 	// AcceptEdits reports whether the user chose the mode acceptEdits for the session. It
 	// has no effect in plan mode.
 	AcceptEdits bool
@@ -139,11 +143,12 @@ type Effect struct {
 	Reminded    bool  // the answer contains the full reminder that file content is data
 	AcceptEdits bool  // the session is in the mode acceptEdits from now on, except in plan mode
 	Planning    *bool // whether the session is in plan mode from now on; nil: unchanged
+	Move        *Move // into a worktree or out of one; nil: none
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil && !e.AcceptEdits
+	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil && !e.AcceptEdits && e.Move == nil
 }
 
 // Apply changes the session and then calls the listeners. For a stateless
@@ -181,6 +186,9 @@ func (s *Session) apply(e Effect) (done applied) {
 	defer s.mu.Unlock()
 	if s.view.Stateless || e.IsZero() {
 		return done
+	}
+	if e.Move != nil {
+		s.move(e.Move)
 	}
 	if e.Dir != "" {
 		s.view.Dir = e.Dir

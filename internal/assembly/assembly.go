@@ -64,18 +64,19 @@ type Config struct {
 	Channel    bool             // send events over stdio as messages of a channel
 	Structured bool
 	Drain      time.Duration
-	Used       func(session.View) // called when a session is initialized or makes a call; may be nil
-	Gone       func(session.View) // called when a session has ended; may be nil
-	Changing   func(path string)  // called when a tool is about to change a file; may be nil
-	Journal    *journal.Journal   // calls of sessions; may be nil
-	Events     *event.Registry    // events of sessions, which answers deliver; may be nil
-	Triggers   *trigger.Registry  // webhooks of sessions; may be nil
-	Snapshots  *snapshot.Cache    // contents of files, shared with the tools; may be nil
-	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
-	HookEnv    []string           // environment of hooks, as NAME=value
-	Audit      *audit.Log         // nil means no audit log
-	Sandbox    bool               // run commands in a sandbox if the system has one
-	Approvals  bool               // the user at this machine can be asked about calls
+	Resume     func(session.View) *session.Move // as in server.Config
+	Used       func(session.View)               // called when a session is initialized or makes a call; may be nil
+	Gone       func(session.View)               // called when a session has ended; may be nil
+	Changing   func(path string)                // called when a tool is about to change a file; may be nil
+	Journal    *journal.Journal                 // calls of sessions; may be nil
+	Events     *event.Registry                  // events of sessions, which answers deliver; may be nil
+	Triggers   *trigger.Registry                // webhooks of sessions; may be nil
+	Snapshots  *snapshot.Cache                  // contents of files, shared with the tools; may be nil
+	Later      func(func())                     // calls its argument whenever more tools may be offered; may be nil
+	HookEnv    []string                         // environment of hooks, as NAME=value
+	Audit      *audit.Log                       // nil means no audit log
+	Sandbox    bool                             // run commands in a sandbox if the system has one
+	Approvals  bool                             // the user at this machine can be asked about calls
 	Log        *slog.Logger
 	Closers    []io.Closer // used by the tools; closed with the server
 }
@@ -175,7 +176,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.pipeline = pipeline.New(config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: c.Used, SessionEnded: a.gone(c, config.Approvals),
+		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: c.Used, Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})

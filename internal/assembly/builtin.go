@@ -16,9 +16,11 @@ import (
 	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/schedule"
@@ -46,6 +48,7 @@ import (
 	"mcp-toolset/tools/webfetch"
 	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
+	worktreetools "mcp-toolset/tools/worktree"
 	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
 	"mcp-toolset/web/fetch"
@@ -89,7 +92,13 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
-	p.Closers = append(p.Closers, p.Triggers, schedules, pages)
+	worktrees := p.worktrees()
+	worktrees.Undisturbed = commands.Undisturbed
+	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
+	carry := p.options.Carry
+	if carry != nil {
+		p.Resume = func(v session.View) *session.Move { return worktrees.Resume(v, carry) }
+	}
 	p.Used = func(v session.View) {
 		sessions.Use(v)
 		p.Triggers.Use(v)
@@ -106,6 +115,10 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
 		p.Skills.Forget(v.Owner())
+		worktrees.Forget(v.Owner())
+		if carry != nil {
+			carry.Store(v)
+		}
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
@@ -127,7 +140,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, worktrees})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -144,6 +157,7 @@ type services struct {
 	schedules *schedule.Registry
 	searches  *websearch.Searches
 	pages     *fetch.Client
+	worktrees *worktree.Registry
 }
 
 // tools makes the tools according to the options and the environment.
@@ -156,6 +170,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
+		Worktree:  worktreetools.Options{Worktrees: s.worktrees},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots,
@@ -221,8 +236,27 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
 		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: command.NetworkMode(box.Network),
-		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
+		Roots: p.allRoots(), Closed: closed, Protected: protected, Worktrees: p.worktreeFolder(), Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
+}
+
+// worktrees returns the git worktrees of sessions, whose records are in the state folder.
+func (p *Plan) worktrees() *worktree.Registry {
+	return &worktree.Registry{
+		State: p.State, Folder: p.worktreeFolder(), Closed: append(slices.Clone(p.Closed), p.State), Locks: filelock.New(filepath.Join(p.State, "locks")),
+	}
+}
+
+// worktreeFolder returns the folder that holds the git worktrees of sessions.
+func (p *Plan) worktreeFolder() string {
+	folder := worktree.FolderFor(p.State)
+	if set := p.Settings.WorktreeFolder(); set != "" && len(p.Roots) > 0 {
+		folder = workspace.Expand(set, p.Roots[0], p.Home)
+	}
+	if canonical, err := workspace.Canonical(folder); err == nil {
+		return canonical
+	}
+	return folder
 }
 
 // searcher makes the searcher for Grep and Glob.

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/state"
@@ -83,6 +84,7 @@ type Options struct {
 	Sandbox     command.Mode
 	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
 	Skills      []string         // further folders of skills
+	Carry       *worktree.Carry  // the session that the server continues; nil: none
 	TaskList    string           // name of the shared work list; "" means that of the settings
 	Flags       []config.Setting // flags and environment variables, for the tool Config
 	Output      output.Options   // schema and file of the final result
@@ -125,7 +127,7 @@ func (p *Plan) Prepare() (err error) {
 	if err := p.FindSettings(); err != nil {
 		return err
 	}
-	p.Secrets = secrets{sandbox.NewHome(p.Home, p.allRoots())}
+	p.Secrets = secrets{sandbox.NewHome(p.Home, append(p.allRoots(), p.worktreeFolder()))}
 	p.Hosts = p.Registries()
 	if err := p.openTrace(); err != nil {
 		return err

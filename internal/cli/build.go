@@ -138,6 +138,7 @@ func (c *common) planOf(host *Host, roots []string, log *slog.Logger) (*assembly
 func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error) {
 	expand := func(path string) string { return workspace.Expand(path, host.Dir, host.Home) }
 	o := assembly.Options{
+		Carry:       c.carry,
 		Environment: host.environment(), Version: version(), Log: log, Settings: expand(c.settings), Model: c.model,
 		Mode: policy.Mode(c.mode), Preset: c.preset, Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
 		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Runs: c.runs, Remote: c.remote,

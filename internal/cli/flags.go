@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
@@ -24,6 +25,7 @@ import (
 
 // common holds the flags of every command that builds a server.
 type common struct {
+	carry          *worktree.Carry // between the servers of one client
 	roots          []string
 	settings       string
 	mode           string

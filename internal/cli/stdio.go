@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/server"
 )
 
@@ -17,6 +18,7 @@ import (
 // that a mistake is reported at once. Then the first message of the client tells whether it
 // has workspace folders of its own.
 func (c *common) serveStdio(ctx context.Context, host *Host, args []string, drain time.Duration) error {
+	c.carry = new(worktree.Carry)
 	roots, err := c.workspaceDirs(host, args)
 	wide, tooWide := errors.AsType[*wideError](err)
 	if err != nil && !tooWide {

@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch", "worktreeFolder"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -57,6 +57,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readAllowed(f)
 		case "taskList":
 			err = s.readTaskList(f)
+		case "worktreeFolder":
+			err = s.readWorktreeFolder(f)
 		case profilesKey:
 			err = s.readProfiles(f)
 		case "upstream":
@@ -215,6 +217,23 @@ func (s *Settings) TaskList() string {
 		return ""
 	}
 	return s.taskList.value
+}
+
+func (s *Settings) readWorktreeFolder(f field) error {
+	if f.value.kind != isString || f.value.text == "" || strings.ContainsRune(f.value.text, 0) {
+		return f.value.typeError(f.key, "a folder")
+	}
+	s.worktrees = scalarOf(f.value.text)
+	return nil
+}
+
+// WorktreeFolder returns the value of worktreeFolder, as written; "" if s is nil or has no such
+// value.
+func (s *Settings) WorktreeFolder() string {
+	if s == nil {
+		return ""
+	}
+	return s.worktrees.value
 }
 
 // unknown warns about an unknown key. It suggests a known key that differs only in

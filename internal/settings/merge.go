@@ -78,6 +78,7 @@ func (s *Settings) append(less *Settings) {
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
 	s.taskList.under(less.taskList)
+	s.worktrees.under(less.worktrees)
 	s.addProfiles(less.profiles)
 	s.addEntries(less.entries)
 	s.hooks.Append(&less.hooks)

@@ -65,5 +65,6 @@ func Keys() []Key {
 		{"webSearch.server", "string", "for mcp: the name of the server in mcpServers"},
 		{"webSearch.tool", "string", "for mcp: the tool, which gets the query as query"},
 		{"webSearch.url", "string", "the base URL of the provider; only searxng has to have one"},
+		{"worktreeFolder", "string", "the folder for the worktrees of EnterWorktree, absolute or below the first root; default: beside the state folder"},
 	}
 }

@@ -47,6 +47,7 @@ type Settings struct {
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
 	taskList     scalar[string]
+	worktrees    scalar[string]
 	profiles     []Profile
 	entries      []Entry     // see Entries
 	loosenings   []Loosening // the entries that Tightened leaves out
@@ -97,6 +98,7 @@ type Settings struct {
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
 //	  "taskList": name,
+//	  "worktreeFolder": folder,
 //	  "profiles": {name: {
 //	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text
 //	  }},

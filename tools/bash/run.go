@@ -76,7 +76,7 @@ func (c *call) start(ctx context.Context) (*job, error) {
 // spec returns the specification with which the command starts.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
-		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Name: strings.ToLower(c.tool),
+		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Workspace: workspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
 		ReadOnly: c.readOnly, Grace: grace,
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
@@ -102,6 +102,15 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 		s.Env, err = c.gitEnv(ctx, s)
 	}
 	return s, err
+}
+
+// workspaceOf returns the folders of a session that works in a git worktree, or nil.
+func workspaceOf(v session.View) *command.Workspace {
+	w := v.Worktree
+	if w == nil {
+		return nil
+	}
+	return &command.Workspace{Roots: v.Roots, Folder: w.Folder, Main: w.Main, Common: w.Common, Own: w.Own}
 }
 
 // EndSession ends the tasks of a session that has ended and deletes their output and the
@@ -132,6 +141,9 @@ func (c *call) noFolder(err error) error {
 		why = "cannot be entered: " + plain.Line(errors.Unwrap(err).Error())
 	}
 	fact := plain.Line(v.Dir) + ", the working directory, " + why
+	if v.Worktree != nil && v.Roots[0] == v.Dir {
+		return &tools.Fault{Fact: fact, Next: "Call ExitWorktree with the action keep."}
+	}
 	if len(v.Roots) == 0 || v.Roots[0] == v.Dir {
 		return &tools.Fault{Fact: fact, Next: "Create it again, or ask the user to start the server with another root."}
 	}

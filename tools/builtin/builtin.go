@@ -29,6 +29,7 @@ import (
 	"mcp-toolset/tools/webfetch"
 	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
+	"mcp-toolset/tools/worktree"
 	"mcp-toolset/tools/write"
 	"mcp-toolset/toolsearch"
 )
@@ -54,6 +55,7 @@ type Options struct {
 	Fetch     webfetch.Options
 	WebSearch websearch.Options
 	Skill     skill.Options
+	Worktree  worktree.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -84,6 +86,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
 	list = append(list, message.New(o.Message)...)
+	list = append(list, worktree.New(o.Worktree)...)
 	list = append(list, cron.New(o.Cron)...)
 	list = append(list, resources.New(o.Resources)...)
 	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())

@@ -143,7 +143,7 @@ func (w *Workspace) Env() *tools.Env {
 	return &tools.Env{
 		Session: view,
 		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
-			if _, in := w.roots.Containing(canonical); !in && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {
+			if workspace.Containing(w.roots.Paths(), canonical) == "" && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {
 				return fmt.Errorf("%s is outside the workspace", literal)
 			}
 			return nil
@@ -160,6 +160,7 @@ func (w *Workspace) Env() *tools.Env {
 		Commands: tools.CommandAccess{
 			RestrictedPaths: func(context.Context) (tools.RestrictedPaths, error) { return tools.RestrictedPaths{}, nil },
 			Outside:         func() func() { return func() {} },
+			HidingRule:      func(string) string { return "" },
 		},
 		Results: stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {

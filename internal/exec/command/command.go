@@ -89,6 +89,7 @@ type Config struct {
 	Closed     []string    // paths that no command may read or change, such as tokens
 	Protected  []string    // paths that no command may change, such as settings
 	Names      []string    // all names that Spec.Names may contain
+	Worktrees  string      // folder below which commands with a Workspace may write; "": none
 	Home       string      // "": none
 	State      string      // the server's state folder; commands neither read nor change it
 	Environ    []string    // the server's environment; env.go defines which variables commands inherit
@@ -291,23 +292,27 @@ func (c *Commands) isClosed() bool {
 }
 
 // policy returns the sandbox policy of a command, without caches. temp is its folder
-// for temporary files. Secrets below the granted paths are hidden, too.
-func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox.Policy {
+// for temporary files, and at its workspace. Secrets below the granted paths are hidden, too.
+func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	links := sandbox.NewResolver()
+	write, only := c.writableAt(at)
 	programs := slices.Concat(c.programs(), c.programFolders(links))
-	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
+	read, hide := sandbox.Readable(c.config.Home, slices.Concat(write, only, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: c.config.Network != Deny && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
-	p.Read = append(p.Read, c.config.AllowRead...)
+	p.Read = slices.Concat(p.Read, only, c.config.AllowRead)
 	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {
 		if holding(resolved(path), hidden) == "" {
 			p.Hide = uncover(p.Hide, resolved(path))
 		}
 	}
-	p.Write = append(p.Write, c.writable...)
+	p.Write = append(p.Write, write...)
+	if at != nil {
+		p.Exact = slices.DeleteFunc(slices.Clone(write), func(path string) bool { return !slices.Contains(at.Roots, path) && path != at.Common })
+	}
 	for _, folder := range programs {
 		if real := cmp.Or(links.Real(folder), folder); real != "/" && !c.writes(folder, real) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)

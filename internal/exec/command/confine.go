@@ -24,14 +24,14 @@ type confinement struct {
 // protected names.
 func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
 	c := r.commands
-	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
+	p := c.policy(s.Workspace, s.ReadOnly, temp, paths(s.Grants)...)
 	p.Hide = append(p.Hide, s.Hide...)
 	p.OwnNetwork = r.network != nil
 	tried := report.ReadOnly.Coverage
 	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
-		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect...)
+		r.guarded, p.Protect = c.guard.begin(s.Workspace.roots(), append(slices.Clone(p.Write), temp), s.Names...)
+		p.Protect = slices.Concat(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect, s.Workspace.foreign())
 		tried = report.Write.Coverage
 	}
 	if r.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {

@@ -224,6 +224,9 @@ func newTrustedPath(c *Commands) trustedPath {
 		t.all = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 	}
 	t.writable = slices.Concat(c.config.Roots, c.config.AllowWrite)
+	if c.config.Worktrees != "" {
+		t.writable = append(t.writable, c.config.Worktrees)
+	}
 	for _, cache := range c.Caches() {
 		t.writable = append(t.writable, cache.Path)
 	}

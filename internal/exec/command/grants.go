@@ -35,8 +35,9 @@ func writable(c Config) []string {
 
 // standing returns an error if a writable folder now leads elsewhere because a link was
 // put on its path.
-func (c *Commands) standing() error {
-	for _, path := range c.writable {
+func (c *Commands) standing(at *Workspace) error {
+	folders, _ := c.writableAt(at)
+	for _, path := range folders {
 		real, err := filepath.EvalSymlinks(path)
 		switch {
 		case os.IsNotExist(err):
@@ -55,7 +56,7 @@ func (c *Commands) inWritable(path string) bool { return c.writes(path, resolved
 
 // writes is inWritable for a path and its resolved form.
 func (c *Commands) writes(path, real string) bool {
-	return slices.ContainsFunc(c.writable, func(w string) bool { return inside(path, w) || inside(real, w) })
+	return slices.ContainsFunc(c.mayWrite(), func(w string) bool { return inside(path, w) || inside(real, w) })
 }
 
 // Caches returns the caches of toolchains that commands may write to in addition to the

@@ -42,6 +42,7 @@ type guard struct {
 
 // watched is the state of the protected names of a running command.
 type watched struct {
+	roots   []string          // further roots, in which repositories are searched
 	bases   []string          // folders that it can change, links resolved
 	trusted map[string]bool   // names that existed at its start, which a mount protects, and names accepted since
 	links   map[string]string // links that existed at its start, and their targets; mounts do not protect them
@@ -70,20 +71,20 @@ const (
 )
 
 // begin starts to watch a command that can change the folders writable. It returns the
-// existing names that mounts must protect. names are further names that the command
-// must not make.
-func (g *guard) begin(writable []string, names ...string) (w *watched, protect []string) {
+// existing names that mounts must protect. roots are further roots of the command, and names
+// further names that it must not make.
+func (g *guard) begin(roots, writable []string, names ...string) (w *watched, protect []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recover()
-	w = &watched{trusted: map[string]bool{}, links: map[string]string{}, since: time.Now().UnixNano()}
+	w = &watched{roots: roots, trusted: map[string]bool{}, links: map[string]string{}, since: time.Now().UnixNano()}
 	for _, folder := range writable {
 		if folder != "" {
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
 	g.look(nil) // so that files that a running command made do not count as existing before
-	f := g.find()
+	f := g.find(roots)
 	f.follow(w.bases)
 	g.remember(f)
 	if g.first == nil {
@@ -94,13 +95,13 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 	}
 	w.cut = f.cut
 	w.watchPlants(f, names)
-	for _, n := range g.names(f) {
+	for _, n := range g.names(f, roots) {
 		for _, link := range linksTo(n.path, w.bases) {
 			w.links[link], _ = os.Readlink(link)
 		}
 		g.prepare(n, w.bases)
 		at, err := lookAt(n.path)
-		if err != nil || g.movable(n, f, w.bases) {
+		if err != nil || g.movable(n, f, w) {
 			continue
 		}
 		switch {
@@ -177,9 +178,20 @@ func (g *guard) tick() {
 	g.timer.Reset(g.every)
 }
 
-// find scans for repositories and adds those found before that still exist.
-func (g *guard) find() found {
-	f := g.scanner.scan(g.roots)
+// allRoots returns the roots, those of running commands, and more.
+func (g *guard) allRoots(more []string) []string {
+	out := slices.Concat(g.roots, more)
+	for w := range g.running {
+		out = append(out, w.roots...)
+	}
+	slices.Sort(out[len(g.roots):])
+	return slices.Compact(out)
+}
+
+// find scans for repositories, also in further roots, and adds those found before that still
+// exist.
+func (g *guard) find(roots []string) found {
+	f := g.scanner.scan(g.allRoots(roots))
 	for _, r := range g.known {
 		if at, err := lookAt(r.dir); err == nil && at.kind.IsDir() && !f.known[r.dir] {
 			f.known[r.dir] = true
@@ -194,8 +206,19 @@ func (g *guard) remember(f found) {
 	g.known = slices.Clone(f.repos[:min(len(f.repos), 4*scanRepos)])
 }
 
-// names returns all protected names, whether they exist or not.
-func (g *guard) names(f found) []name {
+// allFiles returns the further protected names, and those in further roots.
+func (g *guard) allFiles(roots []string) []string {
+	out := slices.Clone(g.files)
+	for _, root := range g.allRoots(roots) {
+		if !slices.Contains(g.roots, root) {
+			out = append(out, filepath.Join(root, settingsName))
+		}
+	}
+	return out
+}
+
+// names returns all protected names, also in further roots, whether they exist or not.
+func (g *guard) names(f found, roots []string) []name {
 	var out []name
 	for _, path := range f.pointers {
 		out = append(out, name{path: path, pointer: true})
@@ -209,7 +232,7 @@ func (g *guard) names(f found) []name {
 			out = append(out, name{path: filepath.Join(r.dir, file), repo: r})
 		}
 	}
-	for _, path := range g.files {
+	for _, path := range g.allFiles(roots) {
 		out = append(out, name{path: path})
 	}
 	return out
@@ -262,9 +285,10 @@ func aloneIn(s *spot) {
 // movable reports whether to examine a name afterwards rather than mount over it, since
 // a mounted name cannot be removed. It is true for harmless names of linked worktrees
 // below a root and of repositories there that appeared after the server started.
-func (g *guard) movable(n name, f found, bases []string) bool {
-	young := n.repo.dir != "" && !g.first[n.repo.dir] && !slices.Contains(g.roots, filepath.Dir(n.repo.dir))
-	if !young && !n.repo.linked && (!n.pointer || slices.Contains(g.roots, filepath.Dir(n.path))) {
+func (g *guard) movable(n name, f found, w *watched) bool {
+	roots, bases := g.allRoots(w.roots), w.bases
+	young := n.repo.dir != "" && !g.first[n.repo.dir] && !slices.Contains(roots, filepath.Dir(n.repo.dir))
+	if !young && !n.repo.linked && (!n.pointer || slices.Contains(roots, filepath.Dir(n.path))) {
 		return false
 	}
 	s, err := openParent(outermost(bases, n.path), n.path)
@@ -298,12 +322,12 @@ func (g *guard) look(ended []*watched) {
 			g.restore(path, text, bases)
 		}
 	}
-	f := g.find()
-	names := g.names(f)
+	f := g.find(nil)
+	names := g.names(f, nil)
 	for _, r := range f.repos {
 		names = append(names, name{path: filepath.Join(r.dir, "info"), repo: r, folder: true})
 	}
-	for _, path := range g.files {
+	for _, path := range g.allFiles(nil) {
 		for _, above := range between(outermost(bases, path), path) {
 			names = append(names, name{path: above, folder: true})
 		}

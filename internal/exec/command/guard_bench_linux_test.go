@@ -21,7 +21,7 @@ func BenchmarkGuard(b *testing.B) {
 	}
 	g := &guard{roots: []string{root}, log: slog.New(slog.DiscardHandler), every: time.Hour, makeQuarantine: func() (string, error) { return "", os.ErrPermission }}
 	for b.Loop() {
-		w, protect := g.begin([]string{root})
+		w, protect := g.begin(nil, []string{root})
 		if removed := g.end(w); len(removed) > 0 {
 			b.Fatal(removed)
 		}

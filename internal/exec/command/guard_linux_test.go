@@ -255,7 +255,7 @@ func TestCloneRecursive(t *testing.T) {
 	git(t, origin+"/main", "commit", "-q", "-m", "x")
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
-	w, _ := g.begin([]string{root})
+	w, _ := g.begin(nil, []string{root})
 	git(t, root, "clone", "-q", "--recurse-submodules", origin+"/main", "copy")
 	if got := g.end(w); len(got) > 0 {
 		t.Errorf("taken %q\n%s\n%s", got, text(t, root+"/copy/.git/config"), text(t, root+"/copy/.git/modules/sub/x/config"))
@@ -324,7 +324,7 @@ func TestLeftByKilled(t *testing.T) {
 		return g
 	}
 	killed, next := server(), server()
-	killed.begin([]string{root})
+	killed.begin(nil, []string{root})
 	for _, dir := range []string{"evil", "good"} {
 		repository(t, filepath.Join(root, dir))
 	}
@@ -340,13 +340,13 @@ func TestLeftByKilled(t *testing.T) {
 		git(t, root+"/mine", "config", "core.fsmonitor", "mine")
 	}
 	// A running server is left alone.
-	next.begin([]string{root})
+	next.begin(nil, []string{root})
 	if !strings.Contains(text(t, root+"/evil/.git/config"), "fsmonitor") {
 		t.Error("taken away from a server that lives")
 	}
 	_ = killed.lock.Close()
 	next = server()
-	next.begin([]string{root})
+	next.begin(nil, []string{root})
 	for name, want := range map[string]bool{"old": true, "good": true, "mine": true, "evil": false} {
 		if have := text(t, root+"/"+name+"/.git/config") != ""; have != want {
 			t.Errorf("%s: %v", name, have)
@@ -365,11 +365,11 @@ func TestLeftByKilled(t *testing.T) {
 func TestGuardLooksFirst(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
-	g.begin([]string{root})
+	g.begin(nil, []string{root})
 	if err := write(root, "p/.git", "gitdir: ../evil\n", "evil/config", "", "evil/HEAD", ""); err != nil {
 		t.Fatal(err)
 	}
-	g.begin([]string{root})
+	g.begin(nil, []string{root})
 	if _, err := os.Lstat(root + "/p/.git"); err == nil {
 		t.Error("the pointer is still there")
 	}

@@ -249,9 +249,7 @@ func (a *attached) environment(env []string) []string {
 		env = append(env, name+"="+url)
 	}
 	env = append(env, "NODE_USE_ENV_PROXY=1")
-	// git has settings in numbered variables.
-	count, _ := strconv.Atoi(value(env, "GIT_CONFIG_COUNT"))
-	env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=http.proxy", count), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, url), fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+1))
+	env = withGitSetting(env, "http.proxy", url)
 	// The JVM reads no variable for its proxy without a message.
 	java := fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]d -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]d", address.IP, address.Port)
 	for _, name := range []string{"MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"} {
@@ -268,4 +266,10 @@ func value(env []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// withGitSetting adds a setting of git to an environment, in numbered variables.
+func withGitSetting(env []string, key, text string) []string {
+	count, _ := strconv.Atoi(value(env, "GIT_CONFIG_COUNT"))
+	return append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, text), fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+1))
 }

@@ -57,7 +57,7 @@ var temporaryFolders = []string{"/tmp", "/var/tmp"}
 // once. It returns no grant for a file that the command may use anyway. The error is a
 // *GrantError. readOnly has the meaning of Spec.ReadOnly.
 func (c *Commands) Grants(wants []FileRequest, readOnly bool) ([]Grant, error) {
-	p := c.policy(readOnly, "")
+	p := c.policy(nil, readOnly, "")
 	var out []Grant
 	for _, w := range wants {
 		if w.Change && slices.ContainsFunc(wants, w.below) {

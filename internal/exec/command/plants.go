@@ -36,6 +36,14 @@ func (c *Commands) Changing(path string) {
 	}
 }
 
+// Undisturbed calls f while no change is attributed to a running command. f must be short: no
+// command starts meanwhile.
+func (c *Commands) Undisturbed(f func()) {
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	f()
+}
+
 // planted returns the paths that exist under protected names, by folder.
 func (f found) planted(names []string) map[string][]string {
 	out := map[string][]string{}

@@ -89,8 +89,8 @@ func TestPlantsAgreed(t *testing.T) {
 	if err := write(root, ".vscode/x", ""); err != nil {
 		t.Fatal(err)
 	}
-	guarded, _ := g.begin([]string{root}, plantNames...)
-	agreed, _ := g.begin([]string{root})
+	guarded, _ := g.begin(nil, []string{root}, plantNames...)
+	agreed, _ := g.begin(nil, []string{root})
 	if err := write(root, ".vscode/y", "", ".npmrc", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	g.scanner = newScanner(plantNames)
 	g.tracked = func(string, []string) []string { return nil }
 	repository(t, root)
-	w, _ := g.begin([]string{root}, plantNames...)
+	w, _ := g.begin(nil, []string{root}, plantNames...)
 	if err := write(root, ".npmrc", "", ".git/index.lock", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -167,12 +167,12 @@ func TestPlantsLeftByKilled(t *testing.T) {
 	if err := write(root, ".npmrc", ""); err != nil {
 		t.Fatal(err)
 	}
-	killed.begin([]string{root}, plantNames...)
+	killed.begin(nil, []string{root}, plantNames...)
 	if err := write(root, ".cursor/mcp.json", ""); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.lock.Close()
-	server().begin([]string{root}, plantNames...)
+	server().begin(nil, []string{root}, plantNames...)
 	for name, want := range map[string]bool{".npmrc": true, ".cursor": false} {
 		if _, err := os.Lstat(filepath.Join(root, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)

@@ -17,7 +17,7 @@ func BenchmarkPolicy(b *testing.B) {
 	}
 	defer c.Close()
 	for b.Loop() {
-		p := c.policy(false, "/tmp")
+		p := c.policy(nil, false, "/tmp")
 		c.grantCaches(&p, false)
 	}
 }

@@ -148,7 +148,7 @@ func TestTakeAway(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			root := tempRoot(t)
 			g, dir := newGuard(t, root)
-			w, _ := g.begin([]string{root})
+			w, _ := g.begin(nil, []string{root})
 			if err := tc.make(root); err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestTakeAwayTwice(t *testing.T) {
 		if i == 2 {
 			g.makeQuarantine = func() (string, error) { return "", os.ErrPermission }
 		}
-		w, _ := g.begin([]string{root})
+		w, _ := g.begin(nil, []string{root})
 		if err := write(root, ".mcp-toolset/x", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestProtectedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	g, _ := newGuard(t, root)
-	w, protect := g.begin([]string{root})
+	w, protect := g.begin(nil, []string{root})
 	if !slices.Contains(protect, filepath.Join(root, ".git")) {
 		t.Errorf("protected is %q", protect)
 	}
@@ -229,7 +229,7 @@ func TestGitStays(t *testing.T) {
 			git(t, origin, "init", "-q")
 			git(t, origin, "commit", "-q", "--allow-empty", "-m", "x")
 			g, _ := newGuard(t, root)
-			w, _ := g.begin([]string{root})
+			w, _ := g.begin(nil, []string{root})
 			args := slices.Clone(args)
 			if i := slices.Index(args, "ORIGIN"); i >= 0 {
 				args[i] = origin

@@ -23,7 +23,9 @@ type Spec struct {
 	Script string // the text that the shell runs
 	Dir    string // absolute; it must exist
 	Owner  string // owner of its folder for temporary files
-	Name   string // part of the name of its output log
+	// Workspace holds the folders of a session that works in a git worktree; nil: those of Config.
+	Workspace *Workspace
+	Name      string // part of the name of its output log
 	// ReadOnly confines the command so that it changes nothing except for files in its
 	// temporary folder. Start fails if that is not possible, unless Judged is set.
 	ReadOnly bool
@@ -59,16 +61,17 @@ type Running struct {
 	Output  *spool.Log
 	Started time.Time
 
-	commands *Commands
-	process  *process.Process
-	policy   *sandbox.Policy // nil: not confined
-	dir      string
-	script   string
-	marker   *os.File  // file in which the shell stores its last folder
-	guarded  *watched  // its protected names; nil: none are watched
-	layer    io.Closer // lock of its layer over caches; nil: it has none
-	network  *attached // nil: that of the server, or none
-	undo     func()    // removes files that were made for it and not used; nil: none were
+	commands  *Commands
+	process   *process.Process
+	policy    *sandbox.Policy // nil: not confined
+	workspace *Workspace      // nil: that of the server
+	dir       string
+	script    string
+	marker    *os.File  // file in which the shell stores its last folder
+	guarded   *watched  // its protected names; nil: none are watched
+	layer     io.Closer // lock of its layer over caches; nil: it has none
+	network   *attached // nil: that of the server, or none
+	undo      func()    // removes files that were made for it and not used; nil: none were
 
 	endReason chan EndReason // the first reason to end it
 	once      sync.Once
@@ -138,14 +141,14 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.standing(); err != nil {
+	if err := c.standing(s.Workspace); err != nil {
 		return nil, err
 	}
 	temp, err := c.temp.of(s.Owner)
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{commands: c, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	r := &Running{commands: c, workspace: s.Workspace, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
 	// The marker is read through this descriptor, so a replacement by the command is
 	// ignored.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
@@ -162,6 +165,10 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	}
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
+	}
+	if s.Workspace != nil && !s.Judged {
+		// gc would change the logs of the checkout, which are protected.
+		spec.Env = lastOfEach(withGitSetting(spec.Env, "gc.auto", "0"))
 	}
 	if c.networked(s, confined, c.Report(ctx)) {
 		if r.network, err = c.attach(ctx, s); err != nil {
@@ -284,7 +291,7 @@ func (r *Running) watch() {
 			if x.Code == 0 {
 				text = unmistakable(text)
 			}
-			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, r.script, text)
+			r.result.Blocked = r.workspace.explain(sandbox.Blocked(*r.policy, r.dir, r.script, text))
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (c *Commands) tryIn(ctx context.Context, readOnly bool, network *process.Ne
 	if err != nil {
 		return Trial{Err: fmt.Errorf("making a folder for temporary files: %w", err)}
 	}
-	p := c.policy(readOnly, temp)
+	p := c.policy(nil, readOnly, temp)
 	p.OwnNetwork = network != nil
 	// No test runs in the user's folders.
 	p.Write, p.Protect = nil, nil
@@ -312,7 +312,7 @@ func (c *Commands) readOnlyLacks(promises []string) error {
 
 // hides reports whether there are secrets in folders that commands may read.
 func (c *Commands) hides() bool {
-	p := c.policy(true, "")
+	p := c.policy(nil, true, "")
 	for _, h := range p.Hide {
 		if _, err := os.Lstat(h); err != nil {
 			continue

@@ -104,6 +104,22 @@ func GitEnv(env, probes, roots []string) (out []string, refuse string) {
 	return append(out, configVariables(settings)...), ""
 }
 
+// HarmlessGit returns the variables with which git runs no program that a repository names. keys
+// lists the settings of the repository. refuse is the reason if something cannot be turned off.
+func HarmlessGit(keys []string) (env []string, refuse string) {
+	settings := slices.Clone(gitSettings)
+	for _, key := range keys {
+		add, why := neutral(key)
+		if why != "" {
+			return nil, why
+		}
+		if settings = append(settings, add...); len(settings) > 2000 {
+			return nil, "the repository has too many filters"
+		}
+	}
+	return slices.Concat(gitVariables, []string{"GIT_CONFIG_GLOBAL=/dev/null"}, configVariables(settings)), ""
+}
+
 // neutral returns the settings that override a setting of a repository. A name may
 // be empty, as in the key filter..clean.
 func neutral(key string) (settings []string, refuse string) {

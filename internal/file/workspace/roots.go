@@ -105,11 +105,15 @@ func (r *Roots) Paths() []string {
 	return paths
 }
 
-// Containing returns the deepest root that is the canonical path or above it. ok
-// reports whether there is one.
-func (r *Roots) Containing(canonical string) (root string, ok bool) {
-	found, ok := r.containing(canonical)
-	return found.path, ok
+// Containing returns the deepest of some canonical folders that is the canonical path or above
+// it; "" if none is.
+func Containing(roots []string, canonical string) (deepest string) {
+	for _, root := range roots {
+		if Within(root, canonical) && len(root) > len(deepest) {
+			deepest = root
+		}
+	}
+	return deepest
 }
 
 func (r *Roots) containing(canonical string) (deepest root, ok bool) {

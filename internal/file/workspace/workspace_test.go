@@ -50,7 +50,7 @@ var errOutside = errors.New("outside the workspace")
 // inside returns a Check that allows paths within the roots.
 func inside(r *Roots) Check {
 	return func(_, canonical string) error {
-		if _, ok := r.Containing(canonical); !ok {
+		if Containing(r.Paths(), canonical) == "" {
 			return errOutside
 		}
 		return nil

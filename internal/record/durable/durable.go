@@ -123,9 +123,5 @@ type Key struct{ Principal, Root string }
 
 // KeyOf returns the key of a session: its principal and its first root.
 func KeyOf(v session.View) Key {
-	k := Key{Principal: v.Principal}
-	if len(v.Roots) > 0 {
-		k.Root = v.Roots[0]
-	}
-	return k
+	return Key{Principal: v.Principal, Root: v.Project()}
 }

@@ -102,9 +102,7 @@ func (r *Registry) use(v session.View) (*group, *peer, error) {
 	if p == nil {
 		client := strings.ToValidUTF8(v.Client[:min(len(v.Client), maxClient)], "")
 		p = &peer{name: g.newName(r.name, client), client: client, owner: v.Owner()}
-		if len(v.Roots) > 0 {
-			p.folder = v.Roots[0]
-		}
+		p.folder = v.Project()
 		g.sessions[p.owner] = p
 	}
 	p.used = now
@@ -220,7 +218,7 @@ func (r *Registry) List(v session.View) ([]Peer, error) {
 // describe returns what a session that asks may know of p.
 func (p *peer) describe(asks session.View, now time.Time) Peer {
 	d := Peer{Name: p.name, Client: p.client, Idle: now.Sub(p.used)}
-	if slices.Contains(asks.Roots, p.folder) {
+	if slices.Contains(asks.Roots, p.folder) || p.folder == asks.Project() {
 		d.Folder = p.folder
 	}
 	if p.team != nil {
