@@ -1,0 +1,425 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"mcp-toolset/internal/text/plain"
+)
+
+// Process is a server that runs. Its streams are closed by the client.
+type Process struct {
+	Stdin          io.WriteCloser
+	Stdout, Stderr io.ReadCloser
+	Control
+}
+
+// Control ends and describes a process.
+type Control interface {
+	Done() <-chan struct{} // closed when it and all that it started have ended
+	Exit() string          // how it ended, after Done
+	End(grace time.Duration) error
+	Memory() int64 // resident bytes, 0 if unknown
+}
+
+const (
+	// initializeTime is the timeout for the handshake: servers of large languages take
+	// seconds to start.
+	initializeTime = 45 * time.Second
+	// requestTime is the timeout of one request.
+	requestTime = 30 * time.Second
+	// warmTime is the timeout for a server to read a project.
+	warmTime = 60 * time.Second
+	// quietTime is the time without progress after which a server has nothing left to do.
+	quietTime = 100 * time.Millisecond
+	// maxRepeats is the limit of requests that are repeated since the server was busy.
+	maxRepeats = 4
+	// maxRetries is the limit of requests that are sent again because the server asks for
+	// that.
+	maxRetries = 5
+	// maxWords is the limit of the standard error that is stored, in bytes.
+	maxWords = 2 << 10
+)
+
+// Client is a connection to a server that runs for one project. It is safe for concurrent
+// use.
+type Client struct {
+	Server *Server
+	Root   string // folder of the project
+
+	process Process
+	conn    *jsonrpc2.Conn
+	ids     atomic.Uint64
+	caps    capabilities
+	utf8    bool // columns are bytes; otherwise they are units of UTF-16
+	files   *files
+	stderr  words
+
+	// order is held while changes are announced and documents opened, so that the server
+	// gets them in the order of their versions.
+	order sync.Mutex
+	docs  map[string]*document
+	turn  uint64 // for the last use of documents
+	// changes counts the changes of files that were announced.
+	changes atomic.Uint64
+
+	mu         sync.Mutex
+	published  map[string]published
+	arrivals   uint64              // number of published diagnostics
+	news       chan struct{}       // closed and replaced when anything below mu changes
+	tasks      map[string]string   // what the server does now, by token
+	begun      uint64              // number of tasks that have begun
+	busyUntil  time.Time           // end of quietTime after the last task
+	registered map[string]register // capabilities, by id
+	complaint  string              // last error message for the user
+}
+
+// capabilities holds the members of ServerCapabilities that are used. Each is null, false or
+// absent if the server lacks it.
+type capabilities struct {
+	PositionEncoding string          `json:"positionEncoding"`
+	Sync             json.RawMessage `json:"textDocumentSync"`
+	Definition       json.RawMessage `json:"definitionProvider"`
+	TypeDefinition   json.RawMessage `json:"typeDefinitionProvider"`
+	Implementation   json.RawMessage `json:"implementationProvider"`
+	References       json.RawMessage `json:"referencesProvider"`
+	Hover            json.RawMessage `json:"hoverProvider"`
+	DocumentSymbol   json.RawMessage `json:"documentSymbolProvider"`
+	WorkspaceSymbol  json.RawMessage `json:"workspaceSymbolProvider"`
+	CallHierarchy    json.RawMessage `json:"callHierarchyProvider"`
+	Diagnostic       json.RawMessage `json:"diagnosticProvider"`
+	Rename           json.RawMessage `json:"renameProvider"`
+	CodeAction       json.RawMessage `json:"codeActionProvider"`
+}
+
+// provides maps requests to the capabilities for them.
+func (c *capabilities) provides(method string) json.RawMessage {
+	return map[string]json.RawMessage{
+		"textDocument/definition": c.Definition, "textDocument/typeDefinition": c.TypeDefinition, "textDocument/implementation": c.Implementation,
+		"textDocument/references": c.References, "textDocument/hover": c.Hover, "textDocument/documentSymbol": c.DocumentSymbol, "workspace/symbol": c.WorkspaceSymbol,
+		"textDocument/prepareCallHierarchy": c.CallHierarchy, "textDocument/diagnostic": c.Diagnostic, "textDocument/rename": c.Rename, "textDocument/codeAction": c.CodeAction,
+	}[method]
+}
+
+// Provides reports whether the server answers a request.
+func (c *Client) Provides(method string) bool {
+	switch string(c.caps.provides(method)) {
+	case "", "null", "false":
+		return c.hasRegistered(method)
+	}
+	return true
+}
+
+// clientCapabilities is what the client can do, in the form of the protocol.
+var clientCapabilities = raw(`{
+	"general": {"positionEncodings": ["utf-8", "utf-16"]},
+	"offsetEncoding": ["utf-8", "utf-16"],
+	"window": {"workDoneProgress": true, "showMessage": {}},
+	"workspace": {
+		"applyEdit": true, "configuration": true, "workspaceFolders": true,
+		"workspaceEdit": {"documentChanges": true, "failureHandling": "abort"},
+		"didChangeConfiguration": {"dynamicRegistration": true},
+		"didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
+		"symbol": {}, "diagnostics": {"refreshSupport": true}
+	},
+	"textDocument": {
+		"synchronization": {"didSave": true},
+		"definition": {"linkSupport": true}, "typeDefinition": {"linkSupport": true}, "implementation": {"linkSupport": true},
+		"references": {}, "callHierarchy": {}, "rename": {"prepareSupport": false},
+		"hover": {"contentFormat": ["markdown", "plaintext"]},
+		"documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
+		"publishDiagnostics": {"versionSupport": true, "relatedInformation": false},
+		"diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": false},
+		"codeAction": {
+			"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", "quickfix", "refactor", "refactor.extract", "refactor.inline", "refactor.rewrite", "source", "source.organizeImports", "source.fixAll"]}},
+			"isPreferredSupport": true, "disabledSupport": true, "dataSupport": true, "resolveSupport": {"properties": ["edit"]}
+		}
+	}
+}`)
+
+// newClient returns a client for a process that was started. Its caller must call initialize.
+func newClient(s *Server, root string, p Process, f *files) *Client {
+	c := &Client{
+		Server: s, Root: root, process: p, files: f, docs: map[string]*document{},
+		published: map[string]published{}, news: make(chan struct{}), tasks: map[string]string{}, registered: map[string]register{},
+	}
+	go c.stderr.read(p.Stderr)
+	c.conn = jsonrpc2.NewConn(context.Background(), newStream(p.Stdout, p.Stdin), handler{c}, jsonrpc2.SetLogger(silent{}))
+	return c
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// initialize does the handshake.
+func (c *Client) initialize(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, initializeTime, fmt.Errorf("it did not answer initialize within %v", initializeTime))
+	defer cancel()
+	folder := map[string]any{"uri": URIOf(c.Root), "name": filepath.Base(c.Root)}
+	params := map[string]any{
+		"processId":  nil, // it runs in a namespace where our number is another process's
+		"clientInfo": map[string]any{"name": "mcp-toolset"}, "rootPath": c.Root, "rootUri": URIOf(c.Root), "workspaceFolders": []any{folder},
+		"capabilities": clientCapabilities, "initializationOptions": c.Server.Options,
+	}
+	if runtime.GOOS == "windows" {
+		params["processId"] = os.Getpid()
+	}
+	var result struct {
+		Capabilities   capabilities `json:"capabilities"`
+		OffsetEncoding string       `json:"offsetEncoding"` // clangd's own
+	}
+	if err := c.send(ctx, "initialize", params, &result); err != nil {
+		return err
+	}
+	c.caps = result.Capabilities
+	switch encoding := c.caps.PositionEncoding + result.OffsetEncoding; encoding {
+	case "", "utf-16":
+	case "utf-8", "utf-8utf-8":
+		c.utf8 = true
+	case "utf-16utf-16":
+	default:
+		return fmt.Errorf("it counts columns in %s, which is not supported", plain.Quote(encoding))
+	}
+	if err := c.notify("initialized", struct{}{}); err != nil {
+		return err
+	}
+	return c.notify("workspace/didChangeConfiguration", map[string]any{"settings": c.settings("")})
+}
+
+// settings returns the value of a section of the server's settings; "" is all.
+func (c *Client) settings(section string) any {
+	var v any
+	if json.Unmarshal(c.Server.Settings, &v) != nil {
+		v = map[string]any{}
+	}
+	for _, name := range strings.Split(section, ".") {
+		if name == "" {
+			break
+		}
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	if v == nil && section == c.Server.Name && c.Server.Options != nil { // gopls asks for its options again
+		return c.Server.Options
+	}
+	return v
+}
+
+// serverError is an error that the server answered a request with.
+type serverError struct{ text string }
+
+func (e *serverError) Error() string { return e.text }
+
+// errEnded is the error for a server that ended during a request.
+var errEnded = errors.New("it ended")
+
+// The codes of errors after which a request may be sent again.
+const (
+	codeCancelled = -32802 // by the server
+	codeModified  = -32801
+	codeNoMethod  = -32601
+)
+
+// errNoMethod is the error for a request that the server does not know.
+var errNoMethod = errors.New("it does not answer such requests")
+
+// send sends a request and decodes the result. If ctx ends, it cancels the request and
+// returns the cause.
+func (c *Client) send(ctx context.Context, method string, params, result any) error {
+	for try := 1; ; try++ {
+		id := jsonrpc2.ID{Num: c.ids.Add(1)}
+		w, err := c.conn.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
+		if err == nil {
+			err = w.Wait(ctx, result)
+		}
+		var answer *jsonrpc2.Error
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			_ = c.notify("$/cancelRequest", map[string]any{"id": id})
+			return context.Cause(ctx)
+		case errors.Is(err, jsonrpc2.ErrClosed):
+			return c.ended()
+		case !errors.As(err, &answer):
+			return fmt.Errorf("its answer to %s cannot be read: %w", method, err)
+		case (answer.Code == codeModified || answer.Code == codeCancelled) && try <= maxRetries:
+			select {
+			case <-time.After(time.Duration(try) * 50 * time.Millisecond):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		case answer.Code == codeNoMethod:
+			return errNoMethod
+		default:
+			return &serverError{plain.Line(answer.Message)}
+		}
+	}
+}
+
+// ended returns the error for a connection that is closed, with what the server wrote last.
+func (c *Client) ended() error {
+	select {
+	case <-c.process.Done():
+	case <-time.After(time.Second): // it closed its output and goes on
+		return fmt.Errorf("%w: it closed the connection%s", errEnded, c.lastWords())
+	}
+	return fmt.Errorf("%w: it %s%s", errEnded, c.process.Exit(), c.lastWords())
+}
+
+// lastWords returns what the server wrote to its standard error, for an error.
+func (c *Client) lastWords() string {
+	if text := c.stderr.last(); text != "" {
+		return "; its last words were " + plain.Quote(text)
+	}
+	return ""
+}
+
+func (c *Client) notify(method string, params any) error {
+	return c.conn.Notify(context.Background(), method, params)
+}
+
+// Ask sends a request after the changes of files, and waits until the server has read the
+// project. It returns a note if the answer may be incomplete.
+func (c *Client) Ask(ctx context.Context, method string, params, result any) (note string, err error) {
+	limit := time.Now().Add(warmTime)
+	for try := 1; ; try++ {
+		note = c.awaitIdle(ctx, limit)
+		c.mu.Lock()
+		begun := c.begun
+		c.mu.Unlock()
+		timeout := fmt.Errorf("it did not answer %s within %v", method, requestTime)
+		limited, cancel := context.WithTimeoutCause(ctx, requestTime, timeout)
+		var raw json.RawMessage
+		err = c.send(limited, method, params, &raw)
+		cancel()
+		if err != nil {
+			return note, err
+		}
+		// What it found while it was reading the project may be too little.
+		c.mu.Lock()
+		again := c.begun != begun || len(c.tasks) > 0
+		c.mu.Unlock()
+		if !again || note != "" || try == maxRepeats {
+			return note, json.Unmarshal(raw, result)
+		}
+	}
+}
+
+// awaitIdle waits until the server has no task, such as indexing. It returns a note if that
+// takes longer than limit.
+func (c *Client) awaitIdle(ctx context.Context, limit time.Time) (note string) {
+	timer := time.NewTimer(time.Until(limit))
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		doing, news, rest := c.doing(), c.news, time.Until(c.busyUntil)
+		c.mu.Unlock()
+		if doing == "" && rest <= 0 {
+			return ""
+		}
+		var quiet <-chan time.Time
+		if doing == "" {
+			quiet = time.After(rest)
+		}
+		select {
+		case <-news:
+		case <-quiet:
+		case <-timer.C:
+			return fmt.Sprintf("%s is still busy (%s), so this may be incomplete", c.Server.Name, doing)
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// doing returns what the server does now, or "". c.mu is held.
+func (c *Client) doing() string {
+	for _, title := range c.tasks {
+		return title
+	}
+	return ""
+}
+
+// Busy returns what the server does now, or "".
+func (c *Client) Busy() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doing()
+}
+
+// tell wakes those who wait for news. c.mu is held.
+func (c *Client) tell() {
+	close(c.news)
+	c.news = make(chan struct{})
+}
+
+// end ends the server: politely if polite, and its process tree in any case.
+func (c *Client) end(polite bool) error {
+	if polite {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		if c.send(ctx, "shutdown", nil, nil) == nil {
+			_ = c.notify("exit", nil)
+			select {
+			case <-c.process.Done():
+			case <-time.After(time.Second):
+			}
+		}
+		cancel()
+	}
+	_ = c.conn.Close()
+	err := c.process.End(endGrace)
+	_ = c.process.Stdout.Close()
+	_ = c.process.Stderr.Close()
+	c.files.close()
+	return err
+}
+
+// endGrace is the time that a server has to end by itself.
+const endGrace = 100 * time.Millisecond
+
+// words stores the end of the standard error of a server.
+type words struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (w *words) read(from io.Reader) {
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := from.Read(buf)
+		w.mu.Lock()
+		w.text = append(w.text, buf[:n]...)
+		if over := len(w.text) - maxWords; over > 0 {
+			w.text = append(w.text[:0], w.text[over:]...)
+		}
+		w.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// last returns the last lines, at most 300 bytes.
+func (w *words) last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(w.text), ""))
+	if len(text) > 300 {
+		text = strings.ToValidUTF8(text[len(text)-300:], "")
+	}
+	return text
+}
