@@ -3,6 +3,7 @@ package lsp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -243,4 +244,50 @@ func PathOf(uri string) string {
 		}
 	}
 	return filepath.Clean(filepath.FromSlash(path))
+}
+
+// Hover is the result of a request for what is known of a symbol.
+type Hover struct {
+	Contents markup `json:"contents"`
+}
+
+// Locations decodes the result of a request for places.
+func Locations(raw json.RawMessage) ([]Location, error) { return decodeLocations(raw) }
+
+// errRestructures is the error for an edit that does more than change the content of files.
+var errRestructures = errors.New("the change creates, renames or removes files")
+
+// Files returns the edits by file. It fails if the edit does more than change files.
+func (e *WorkspaceEdit) Files() (map[string][]TextEdit, error) {
+	out := map[string][]TextEdit{}
+	add := func(uri string, edits []TextEdit) error {
+		path := PathOf(uri)
+		if path == "" {
+			return errors.New("the change is not of files")
+		}
+		out[path] = append(out[path], edits...)
+		return nil
+	}
+	for _, d := range e.DocumentChanges {
+		if d.Kind != "" {
+			return nil, errRestructures
+		}
+		if err := add(d.TextDocument.URI, d.Edits); err != nil {
+			return nil, err
+		}
+	}
+	if len(e.DocumentChanges) > 0 { // the same, in a newer form
+		return out, nil
+	}
+	for uri, edits := range e.Changes {
+		if err := add(uri, edits); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// IsCommand reports whether a is a Command in the place of an action.
+func (a *CodeAction) IsCommand() bool {
+	return len(a.Command) > 0 && a.Command[0] == '"'
 }

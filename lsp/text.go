@@ -149,3 +149,11 @@ func (t *Text) Apply(edits []TextEdit, utf8 bool) (string, error) {
 	b.WriteString(t.content[at:])
 	return b.String(), nil
 }
+
+// Start returns the offset in the content of the start of a line from 0.
+func (t *Text) Start(line int) int {
+	if line < 0 || line >= len(t.starts) {
+		return len(t.content)
+	}
+	return t.starts[line]
+}

@@ -26,6 +26,7 @@ import (
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/lsp"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -36,6 +37,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	lsptools "mcp-toolset/tools/lsp"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
@@ -82,7 +84,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
-	searches := new(websearch.Searches)
+	searches, previews := new(websearch.Searches), new(lsptools.Previews)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
@@ -102,10 +104,13 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
+		previews.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
 	p.Closers = append(p.Closers, watches) // before the commands, which store the output
+	servers := p.languageServers(commands)
+	p.Closers = append(p.Closers, servers)
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {
 		return err
@@ -115,7 +120,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -132,11 +137,18 @@ type services struct {
 	schedules *schedule.Registry
 	searches  *websearch.Searches
 	pages     *fetch.Client
+	languages *lsp.Manager
+	previews  *lsptools.Previews
 }
 
 // tools makes the tools according to the options and the environment.
 func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
+	change := file.Options{Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots}
+	noted := change
+	if p.Settings.Diagnostics() {
+		noted.Notify = lsptools.Notifier(s.languages, p.Events)
+	}
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
@@ -145,9 +157,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
-		Change: file.Options{
-			Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots,
-		},
+		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },

@@ -39,7 +39,7 @@ func (s *Settings) Entries() []Entry {
 // secretKeys lists the keys whose values often hold secrets: commands with their arguments,
 // URLs and environments.
 var secretKeys = []string{
-	"classifier.command", "classifier.url", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
+	"classifier.command", "classifier.url", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
 }
 
 // enter records the values of a key. known is the key as Keys names it, and server the one of
@@ -72,14 +72,16 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 			}
 			add(item.line, value)
 		}
-	case n.kind == isObject && (known == "mcpServers.<name>.env" || known == "mcpServers.<name>.headers"):
+	case known == "lspServers.<name>.initializationOptions" || known == "lspServers.<name>.settings":
+		add(line, n.json())
+	case n.kind == isObject && (known == "lspServers.<name>.env" || known == "mcpServers.<name>.env" || known == "mcpServers.<name>.headers"):
 		for _, f := range n.fields {
 			e.Origin, e.Value = s.at(f.line), strconv.Quote(f.key)+", value not shown"
 			s.entries = append(s.entries, e)
 		}
 	case n.kind == isObject:
 		for _, f := range n.fields {
-			if known == serversKey {
+			if known == serversKey || known == languageServersKey {
 				server = f.key
 			}
 			s.enter(knownBelow(known, f.key), joinKey(key, f.key), server, f.line, f.value)
@@ -105,8 +107,10 @@ func meaning(known string) string {
 // knownBelow returns the name in Keys of a key below known.
 func knownBelow(known, key string) string {
 	switch known {
-	case serversKey:
-		return serversKey + ".<name>"
+	case serversKey, languageServersKey:
+		return known + ".<name>"
+	case "lspServers.<name>.extensionToLanguage", "lspServers.<name>.files":
+		return known // its keys are free names
 	case "features":
 		return known // its keys are free names
 	case "hooks":
@@ -141,6 +145,8 @@ func unit(key, server string) string {
 	switch {
 	case top == serversKey:
 		return top + "." + policy.ServerPrefix(server)
+	case top == languageServersKey:
+		return top + "." + server
 	case top == "classifier", top == allowedServersKey, top == webSearchKey:
 		return top
 	case top == "env", top == "hooks", top == deniedServersKey, top == permissionsKey && below != "defaultMode", strings.HasPrefix(key, "sandbox.allow"), key == "reminder.exempt":

@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -61,6 +61,10 @@ func (s *Settings) read(n *node) error {
 			err = s.readUpstream(f)
 		case webSearchKey:
 			err = s.readWebSearch(f)
+		case languageServersKey:
+			err = s.readLanguageServers(f)
+		case diagnosticsKey:
+			err = s.readDiagnostics(f)
 		default:
 			s.unknownTop(f)
 		}

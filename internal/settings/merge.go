@@ -78,6 +78,8 @@ func (s *Settings) append(less *Settings) {
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
 	s.taskList.under(less.taskList)
+	s.diagnostics.under(less.diagnostics)
+	s.addLanguageServers(less.languages)
 	s.addEntries(less.entries)
 	s.hooks.Append(&less.hooks)
 	s.failClosed = s.failClosed || less.failClosed

@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/lsp"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/notebook"
@@ -51,6 +52,7 @@ type Options struct {
 	Config    config.Options
 	Cron      cron.Options
 	Fetch     webfetch.Options
+	LSP       lsp.Options
 	WebSearch websearch.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
@@ -80,6 +82,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
+	list = append(list, lsp.New(o.LSP)...)
 	list = append(list, message.New(o.Message)...)
 	list = append(list, cron.New(o.Cron)...)
 	list = append(list, resources.New(o.Resources)...)
