@@ -37,7 +37,8 @@ var Table = []Server{
 		Name: "gopls", Command: []string{"gopls"}, Files: map[string]string{"*.go": "go", "go.mod": "go.mod", "go.work": "go.work", "*.gotmpl": "gotmpl"},
 		Markers: []string{"go.work", "go.mod"}, Install: "go install golang.org/x/tools/gopls@latest", Pulls: true,
 		// Downloads would fail without a network; these make them fail at once.
-		Env:     []string{"GOPROXY=off", "GOTELEMETRY=off"},
+		// The collector runs more often as the memory gets near the limit at which it is stopped.
+		Env:     []string{"GOPROXY=off", "GOTELEMETRY=off", "GOMEMLIMIT=1600MiB"},
 		Options: raw(`{"diagnosticsDelay": "100ms", "symbolMatcher": "FastFuzzy", "semanticTokens": false}`),
 	},
 	{
