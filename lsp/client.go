@@ -61,6 +61,7 @@ type Client struct {
 
 	process Process
 	conn    *jsonrpc2.Conn
+	stream  *stream
 	ids     atomic.Uint64
 	caps    capabilities
 	utf8    bool // columns are bytes; otherwise they are units of UTF-16
@@ -156,7 +157,8 @@ func newClient(s *Server, root string, p Process, f *files) *Client {
 		published: map[string]published{}, news: make(chan struct{}), tasks: map[string]string{}, registered: map[string]register{},
 	}
 	go c.stderr.read(p.Stderr)
-	c.conn = jsonrpc2.NewConn(context.Background(), newStream(p.Stdout, p.Stdin), handler{c}, jsonrpc2.SetLogger(silent{}))
+	c.stream = newStream(p.Stdout, p.Stdin)
+	c.conn = jsonrpc2.NewConn(context.Background(), c.stream, handler{c}, jsonrpc2.SetLogger(silent{}))
 	return c
 }
 
@@ -272,6 +274,9 @@ func (c *Client) send(ctx context.Context, method string, params, result any) er
 
 // ended returns the error for a connection that is closed, with what the server wrote last.
 func (c *Client) ended() error {
+	if err := c.stream.reason(); err != nil {
+		return fmt.Errorf("%w: %w%s", errEnded, err, c.lastWords())
+	}
 	select {
 	case <-c.process.Done():
 	case <-time.After(time.Second): // it closed its output and goes on

@@ -351,26 +351,15 @@ func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
 // watch waits for the end of a server, or of its connection.
 func (m *Manager) watch(i *instance, c *Client) {
 	<-c.conn.DisconnectNotify()
-	why := ""
-	select {
-	case <-c.process.Done():
-		why = "it " + c.process.Exit()
-	case <-time.After(time.Second): // it may end by itself, which says more
-		select {
-		case <-c.process.Done():
-			why = "it " + c.process.Exit()
-		default:
-			why = "it sent something else than messages of the protocol, or closed the connection"
-		}
-	}
+	why := strings.TrimPrefix(c.ended().Error(), errEnded.Error()+": ")
 	_ = c.end(false)
 	m.mu.Lock()
 	if m.running[i.key] == i {
 		delete(m.running, i.key)
 	}
 	if i.reason == "" && !m.closed {
-		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why + c.lastWords()})
-		m.config.Log.Warn("a language server ended", "name", c.Server.Name, "how", why+c.lastWords())
+		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
+		m.config.Log.Warn("a language server ended", "name", c.Server.Name, "how", why)
 	}
 	m.mu.Unlock()
 	close(i.gone)

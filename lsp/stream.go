@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ type stream struct {
 	queue  [][]byte
 	unsent int
 	closed bool
+	fault  error         // why messages cannot be read; nil: the server ended the stream
 	wake   chan struct{} // has room for one; tells send of a message or of the end
 }
 
@@ -99,6 +101,23 @@ func (s *stream) send() {
 
 // ReadObject reads a message.
 func (s *stream) ReadObject(v any) error {
+	err := s.read(v)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.fault = err
+	}
+	return err
+}
+
+// reason returns why messages could not be read, or nil.
+func (s *stream) reason() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
+func (s *stream) read(v any) error {
 	length, err := s.header()
 	if err != nil {
 		return err
