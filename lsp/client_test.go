@@ -267,6 +267,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(w.started(), err)
 		}
 		for i := range maxServers {
+			time.Sleep(time.Second)
 			dir := fmt.Sprint("p", i)
 			if err := os.Mkdir(w.path(dir), 0o755); err != nil {
 				t.Fatal(err)
@@ -276,7 +277,6 @@ func TestLimits(t *testing.T) {
 			if _, _, err := w.open(dir + "/b.x"); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second)
 		}
 		if n := len(w.manager.Running()); n != maxServers {
 			t.Error(n, "servers run")

@@ -29,7 +29,8 @@ type fake struct {
 	ended   chan struct{}
 	once    sync.Once
 	memory  int64
-	deaf    bool // reads nothing after initialize
+	texts   map[string]string // content of open documents, by name
+	deaf    bool              // reads nothing after initialize
 	script  func(f *fake, method string, params json.RawMessage) any
 }
 
@@ -137,9 +138,17 @@ func (f *fake) serve() {
 			f.mu.Unlock()
 			continue
 		}
-		var about struct{ TextDocument struct{ URI string } }
+		var about struct {
+			TextDocument   struct{ URI, Text string }
+			ContentChanges []struct{ Text string }
+		}
 		_ = json.Unmarshal(m.Params, &about)
 		f.mu.Lock()
+		if name := filepath.Base(PathOf(about.TextDocument.URI)); m.Method == "textDocument/didOpen" {
+			f.texts[name] = about.TextDocument.Text
+		} else if len(about.ContentChanges) > 0 {
+			f.texts[name] = about.ContentChanges[0].Text
+		}
 		f.seen = append(f.seen, strings.TrimSpace(m.Method+" "+strings.TrimPrefix(filepath.Base(PathOf(about.TextDocument.URI)), ".")))
 		f.mu.Unlock()
 		answer := func() {
@@ -202,7 +211,7 @@ func newWorld(t *testing.T, script func(*fake, string, json.RawMessage) any, cha
 	w := &world{t: t, root: root}
 	w.write("x.toml", "")
 	w.write("a.x", "one\ntwo\n")
-	config := Config{Servers: []Server{fakeServer}, Roots: []string{root}, Find: func(name string) (string, error) { return "/bin/" + name, nil }}
+	config := Config{settled: true, Servers: []Server{fakeServer}, Roots: []string{root}, Find: func(name string) (string, error) { return "/bin/" + name, nil }}
 	for _, c := range change {
 		c(&config, &fake{})
 	}
@@ -210,7 +219,7 @@ func newWorld(t *testing.T, script func(*fake, string, json.RawMessage) any, cha
 		fromClient, toServer := io.Pipe()
 		fromServer, toClient := io.Pipe()
 		words, stderr := io.Pipe()
-		f := &fake{in: bufio.NewReader(fromClient), out: toClient, err: stderr, answers: map[string]chan json.RawMessage{}, ended: make(chan struct{}), script: script}
+		f := &fake{in: bufio.NewReader(fromClient), out: toClient, err: stderr, answers: map[string]chan json.RawMessage{}, texts: map[string]string{}, ended: make(chan struct{}), script: script}
 		for _, c := range change {
 			c(&Config{}, f)
 		}

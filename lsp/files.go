@@ -35,7 +35,8 @@ type files struct {
 	mu      sync.Mutex
 	listing *walk.Listing
 	stamps  []walk.Stamp
-	young   []string // changed so shortly before they were looked at that a later change can have the same stamp
+	fresh   time.Duration // youngStamp, except in tests
+	young   []string      // changed so shortly before they were looked at that a later change can have the same stamp
 }
 
 // youngStamp is the age below which the stamp of a file does not exclude a later change. Linux
@@ -44,7 +45,7 @@ const youngStamp = 50 * time.Millisecond
 
 func newFiles(root string) *files {
 	open := func() (*os.File, error) { return os.Open(root) }
-	return &files{root: root, tree: walk.New(open, walk.Options{Watch: true})}
+	return &files{root: root, tree: walk.New(open, walk.Options{Watch: true}), fresh: youngStamp}
 }
 
 // changes returns the changes since the last call. The first call returns none.
@@ -90,7 +91,10 @@ func (f *files) again() (events []fileEvent) {
 
 // findYoung records the files that were changed just before they were looked at.
 func (f *files) findYoung(listing *walk.Listing, stamps []walk.Stamp, now time.Time) {
-	since := now.Add(-youngStamp).UnixNano()
+	if f.fresh == 0 {
+		return
+	}
+	since := now.Add(-f.fresh).UnixNano()
 	for i, d := range listing.Dirs {
 		for j := range d.Files {
 			if s := stamps[listing.First[i]+j]; max(s.Mtime, s.Ctime) > since {

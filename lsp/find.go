@@ -31,7 +31,7 @@ func (m *Manager) choose(path string) (s *Server, project, program string, err e
 			return s, "", "", nil
 		}
 		project := s.project(root, path, exists)
-		program, ok := m.program(s, root, project)
+		program, ok := m.program(s, root, filepath.Dir(path))
 		switch {
 		case !ok:
 			missing = append(missing, s)
@@ -119,15 +119,15 @@ func (m *Manager) rootOf(path string) (root string) {
 	return root
 }
 
-// program returns the path of a server's program.
-func (m *Manager) program(s *Server, root, project string) (string, bool) {
+// program returns the path of a server's program, for a file in the folder dir.
+func (m *Manager) program(s *Server, root, dir string) (string, bool) {
 	name := s.Command[0]
 	if filepath.IsAbs(name) {
 		path, err := exec.LookPath(name)
 		return path, err == nil
 	}
 	if root != "" && m.config.Trusted(root) {
-		for dir := project; ; dir = filepath.Dir(dir) {
+		for ; ; dir = filepath.Dir(dir) {
 			for _, folder := range projectPrograms {
 				if path, err := exec.LookPath(filepath.Join(dir, folder, name)); err == nil && s.fits(path) {
 					return path, true
