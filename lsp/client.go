@@ -73,6 +73,9 @@ type Client struct {
 	order sync.Mutex
 	docs  map[string]*document
 	turn  uint64 // for the last use of documents
+	// version is the last version of a document. No two contents have the same, even of a
+	// document that was closed and opened again.
+	version int
 	// changes counts the changes of files that were announced.
 	changes atomic.Uint64
 

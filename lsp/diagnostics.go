@@ -43,7 +43,8 @@ func (h handler) publish(params json.RawMessage) {
 	c := h.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.published[path]; !ok && len(c.published) >= maxPublished {
+	last, ok := c.published[path]
+	if !ok && len(c.published) >= maxPublished || p.Version != nil && last.version != nil && *p.Version < *last.version {
 		return
 	}
 	c.arrivals++

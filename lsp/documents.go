@@ -95,7 +95,8 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 		}
 		c.close(oldest.path)
 	}
-	d := &document{path: path, text: text, hash: hash, version: 1, used: c.turn, seen: seen}
+	c.version++
+	d := &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen}
 	c.docs[path] = d
 	return d, c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": URIOf(path), "languageId": c.Server.Language(path), "version": d.version, "text": text.content,
@@ -104,7 +105,8 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 
 // resend sends the content of an open document as a new version. c.order is held.
 func (c *Client) resend(d *document) error {
-	d.version++
+	c.version++
+	d.version = c.version
 	return c.notify("textDocument/didChange", map[string]any{
 		"textDocument":   map[string]any{"uri": URIOf(d.path), "version": d.version},
 		"contentChanges": []any{map[string]any{"text": d.text.content}},
