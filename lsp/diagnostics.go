@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -208,7 +209,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	}
 	c.order.Unlock()
 	change := new(Change)
-	change.add(path, was, is)
+	change.add(path, was, is, before, after)
 	if c.pulls() && !c.Server.Pulls { // it sends nothing by itself
 		for file, list := range others {
 			c.order.Lock()
@@ -218,7 +219,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 				continue
 			}
 			if now, err := c.diagnose(ctx, file, d.text); err == nil {
-				change.add(file, list, now)
+				change.add(file, list, now, nil, nil)
 			}
 		}
 		return change, nil
@@ -228,7 +229,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	defer c.mu.Unlock()
 	for file, p := range c.published {
 		if file != path && p.arrival > arrivals {
-			change.add(file, sent[file], p.list)
+			change.add(file, sent[file], p.list, nil, nil)
 		}
 	}
 	slices.SortStableFunc(change.New, func(a, b Finding) int {
@@ -272,31 +273,52 @@ func (c *Client) settleOthers(ctx context.Context) {
 }
 
 // add adds the differences between the errors and warnings of a file before and after. Their
-// places may have moved, so the messages are compared, with their number.
-func (g *Change) add(path string, before, after []Diagnostic) {
+// places may have moved, so the messages are compared, with their number; of several with one
+// message, those on lines that are as before count as the old ones. The texts are nil if they
+// are not known.
+func (g *Change) add(path string, before, after []Diagnostic, was, is *Text) {
 	type key struct {
 		severity     int
 		code, source string
 		message      string
+		line         string
 	}
-	keyOf := func(d *Diagnostic) key { return key{d.Severity, string(d.Code), d.Source, string(d.Message)} }
-	had := map[key]int{}
+	keyOf := func(d *Diagnostic, t *Text) key {
+		k := key{d.Severity, string(d.Code), d.Source, string(d.Message), ""}
+		if t != nil {
+			k.line = strings.TrimSpace(t.Line(d.Range.Start.Line))
+		}
+		return k
+	}
+	had, fresh := map[key]int{}, []*Diagnostic(nil)
 	for i := range before {
 		if before[i].Severity <= Warning {
-			had[keyOf(&before[i])]++
+			had[keyOf(&before[i], was)]++
 		}
 	}
 	for i := range after {
 		if after[i].Severity > Warning {
 			continue
 		}
-		if k := keyOf(&after[i]); had[k] > 0 {
+		if k := keyOf(&after[i], is); had[k] > 0 {
 			had[k]--
 		} else {
-			g.New = append(g.New, Finding{path, after[i]})
+			fresh = append(fresh, &after[i])
 		}
 	}
-	for _, n := range had {
+	moved := map[key]int{} // of the rest, without the lines
+	for k, n := range had {
+		k.line = ""
+		moved[k] += n
+	}
+	for _, d := range fresh {
+		if k := keyOf(d, nil); moved[k] > 0 {
+			moved[k]--
+		} else {
+			g.New = append(g.New, Finding{path, *d})
+		}
+	}
+	for _, n := range moved {
 		g.Fixed += n
 	}
 }

@@ -74,6 +74,8 @@ func (q *question) located(l server.Location) string {
 	switch {
 	case line != "":
 		return place + ": " + line
+	case q.files.of(path) != nil && l.Range.Start.Line >= q.files.of(path).Lines():
+		return place + " [the file has no such line]"
 	case q.inside(path):
 		return place
 	}

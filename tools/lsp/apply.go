@@ -64,6 +64,9 @@ func newApply(o Options) *tools.Tool {
 			}
 			return parts
 		},
+		Preview: func(_ context.Context, _ *tools.Env, in applying) tools.Preview {
+			return tools.Preview{Text: in.preview.diff, Partial: strings.Contains(in.preview.diff, "not shown]")}
+		},
 		Matcher: func(in applying) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, pattern string) bool { return pattern == in.ID }
 		},

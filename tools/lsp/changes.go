@@ -51,7 +51,7 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 		if c.Unchanged || len(c.Data) > maxFile || len(c.Old.Data) > maxFile || c.Old.Exists && c.Old.Data == nil {
 			return nil
 		}
-		n := &notice{env: env, servers: servers, path: c.Written.Path, done: make(chan []string, 1)}
+		n := &notice{env: env, servers: servers, path: c.Written.Path, done: make(chan []string)}
 		var err error
 		if n.after, err = server.NewText(c.Data); err != nil {
 			return nil

@@ -43,6 +43,7 @@ type preview struct {
 	owner session.Owner
 	title string
 	files []target // sorted by path
+	diff  string   // as it was shown
 }
 
 // target is a file that a preview changes.
@@ -235,7 +236,8 @@ func (q *question) preview(title string, edit *server.WorkspaceEdit) (*preview, 
 		}
 		diff.WriteString(shown)
 	}
-	return p, diff.String(), nil
+	p.diff = diff.String()
+	return p, p.diff, nil
 }
 
 // paths names the files of a preview for the user, at most ten.

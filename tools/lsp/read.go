@@ -69,7 +69,11 @@ const maxCandidates = 10
 func (q *question) place(ctx context.Context) (server.Position, error) {
 	in, t := q.in, q.text
 	if in.Line > t.Lines() {
-		return server.Position{}, fault.New(fmt.Sprintf("%s has %s, and line is %d", plain.Line(in.FilePath), file.Plural(t.Lines(), "line"), in.Line), "Read the file, or give symbol in place of line.")
+		lines := t.Lines()
+		if t.Line(lines-1) == "" {
+			lines--
+		}
+		return server.Position{}, fault.New(fmt.Sprintf("%s has %s, and line is %d", plain.Line(in.FilePath), file.Plural(lines, "line"), in.Line), "Read the file, or give symbol in place of line.")
 	}
 	line := t.Line(in.Line - 1)
 	switch {
