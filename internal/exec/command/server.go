@@ -23,7 +23,7 @@ type ServerSpec struct {
 	Env   []string // overrides variables that commands inherit
 	Read  []string // further folders that the program reads: those of its installation
 	Hide  []string // further paths that it must not read
-	Owner string   // owner of its folder for temporary files
+	Owner string   // owner of its folder for temporary files; no other server has it
 }
 
 // Server is a program that StartServer started.
