@@ -201,6 +201,9 @@ func (c *Client) initialize(ctx context.Context) error {
 	if err := c.notify("initialized", struct{}{}); err != nil {
 		return err
 	}
+	c.mu.Lock()
+	c.busyUntil = time.Now().Add(quietTime) // for tasks and capabilities that it announces now
+	c.mu.Unlock()
 	return c.notify("workspace/didChangeConfiguration", map[string]any{"settings": c.settings("")})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ const (
 	// settleTime is the time without new diagnostics after which those without a version
 	// count as complete: some servers send those of the syntax first.
 	settleTime = 300 * time.Millisecond
+	// pushTime is the timeout for diagnostics that a server sends without being asked.
+	pushTime = 15 * time.Second
 	// maxFound is the limit of diagnostics of a file that are stored.
 	maxFound = 1000
 	// maxPublished is the limit of files whose diagnostics are stored.
@@ -53,8 +56,9 @@ func (h handler) publish(params json.RawMessage) {
 	c.tell()
 }
 
-// errNoDiagnostics is the error for diagnostics that did not come in time.
-var errNoDiagnostics = errors.New("no diagnostics of the present content have come yet")
+// errPulls is the error for diagnostics that do not come because the server wants to be
+// asked, as it said only now.
+var errPulls = errors.New("it is asked for diagnostics")
 
 // pulls reports whether the server is asked for diagnostics.
 func (c *Client) pulls() bool { return c.Server.Pulls || c.Provides("textDocument/diagnostic") }
@@ -62,9 +66,9 @@ func (c *Client) pulls() bool { return c.Server.Pulls || c.Provides("textDocumen
 // Diagnostics returns the diagnostics of a file with a content. They are of that content and
 // of the present state of the other files: a server that sends them on its own gets the
 // content again, unless nothing has changed.
-func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo) (list []Diagnostic, note string, err error) {
+func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo, read Reader) (list []Diagnostic, note string, err error) {
 	c.order.Lock()
-	if err = c.announce(ctx, path); err == nil {
+	if err = c.announce(ctx, path, read); err == nil {
 		_, err = c.open(path, text, seen)
 	}
 	c.order.Unlock()
@@ -93,6 +97,9 @@ func (c *Client) diagnose(ctx context.Context, path string, text *Text) ([]Diagn
 	}
 	if errors.Is(err, errNoMethod) {
 		list, err = c.pushed(ctx, d)
+	}
+	if errors.Is(err, errPulls) {
+		list, err = c.pull(ctx, path)
 	}
 	if err != nil {
 		return nil, err
@@ -125,6 +132,8 @@ func (c *Client) pushed(ctx context.Context, d *document) ([]Diagnostic, error) 
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no diagnostics of the present content came within %v", pushTime))
+	defer cancel()
 	for {
 		c.mu.Lock()
 		p, news := c.published[d.path], c.news
@@ -141,7 +150,10 @@ func (c *Client) pushed(ctx context.Context, d *document) ([]Diagnostic, error) 
 			quiet = time.After(rest)
 		}
 		if _, err := waitNews(ctx, news, quiet); err != nil {
-			return nil, errors.Join(errNoDiagnostics, err)
+			return nil, err
+		}
+		if c.hasRegistered("textDocument/diagnostic") {
+			return nil, errPulls
 		}
 		select {
 		case <-c.conn.DisconnectNotify():
@@ -171,10 +183,10 @@ const settleOthers = 250 * time.Millisecond
 const maxOthers = 10
 
 // Compare returns what the change of a file from before to after did. The file has the new
-// content already; seen is as in Open. before is nil for a new file.
-func (c *Client) Compare(ctx context.Context, path string, before, after *Text, seen os.FileInfo) (*Change, error) {
+// content already; seen and read are as in Open. before is nil for a new file.
+func (c *Client) Compare(ctx context.Context, path string, before, after *Text, seen os.FileInfo, read Reader) (*Change, error) {
 	c.order.Lock()
-	err := c.announce(ctx, path)
+	err := c.announce(ctx, path, read)
 	d := c.docs[path]
 	known := d != nil && before != nil && d.text.content == before.content && d.foundAt != 0
 	var was []Diagnostic

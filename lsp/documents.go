@@ -24,11 +24,17 @@ type document struct {
 	foundAt uint64 // Client.changes when found was complete; 0: never
 }
 
+// Reader reads a file for a server. It returns the state of the file before it was read.
+type Reader func(path string) (*Text, os.FileInfo, error)
+
+// maxReopened is the limit of changed files that are opened at once.
+const maxReopened = 30
+
 // announce tells the server which files have changed since the last call, and closes the
 // documents among them, so that the server reads them from the disk again. except is a
-// document that stays open, since the caller has its new content; "" is none. c.order is
-// held.
-func (c *Client) announce(ctx context.Context, except string) error {
+// document that stays open, since the caller has its new content; "" is none. read may be nil.
+// c.order is held.
+func (c *Client) announce(ctx context.Context, except string, read Reader) error {
 	events, err := c.files.changes(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for changed files: %w", err)
@@ -60,7 +66,20 @@ func (c *Client) announce(ctx context.Context, except string) error {
 		return nil
 	}
 	c.changes.Add(1)
-	return c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": told})
+	if err := c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": told}); err != nil || !c.Server.Opens || read == nil {
+		return err
+	}
+	for _, e := range told[:min(len(told), maxReopened)] {
+		if e.Type == fileDeleted || e.path == except || c.Server.Language(e.path) == "" {
+			continue
+		}
+		if text, seen, err := read(e.path); err == nil {
+			if _, err := c.open(e.path, text, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // close closes a document. c.order is held.
@@ -115,11 +134,12 @@ func (c *Client) resend(d *document) error {
 }
 
 // Open tells the server what has changed, and gives it the content of a file. The path is
-// canonical. seen describes the file before its content was read.
-func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo) error {
+// canonical. seen describes the file before its content was read. read reads others that
+// changed, for servers that need that; it may be nil.
+func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo, read Reader) error {
 	c.order.Lock()
 	defer c.order.Unlock()
-	if err := c.announce(ctx, path); err != nil {
+	if err := c.announce(ctx, path, read); err != nil {
 		return err
 	}
 	_, err := c.open(path, text, seen)
@@ -130,7 +150,7 @@ func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.File
 func (c *Client) Announce(ctx context.Context) error {
 	c.order.Lock()
 	defer c.order.Unlock()
-	return c.announce(ctx, "")
+	return c.announce(ctx, "", nil)
 }
 
 // Position returns the position of an offset in the content of a text, for a request.

@@ -24,6 +24,9 @@ type Server struct {
 	// Pulls reports that the server answers requests for diagnostics although it does not
 	// announce that.
 	Pulls bool
+	// Opens reports that the server may miss the announcement of a change. Files that changed are
+	// opened in it.
+	Opens bool
 	// Starts reports that a change of a file starts the server, for its diagnostics.
 	Starts bool
 }
@@ -48,6 +51,8 @@ var Table = []Server{
 		// The second server for syntax alone answers with the import of a name while the first
 		// one loads the project. The typings installer needs a network.
 		Options: raw(`{"hostInfo": "mcp-toolset", "disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}, "preferences": {}}`),
+		// tsserver learns of changes through watchers, and it registers those of new files late.
+		Opens: true,
 	},
 	{
 		Name: "tsc", Command: []string{"tsc", "--lsp", "--stdio"},

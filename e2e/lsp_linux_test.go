@@ -1,0 +1,353 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/testscale"
+)
+
+// parts is the number of files of a project that its main file uses.
+const parts = 6
+
+// state is the state of a file: whether its function has the right type, and the line of it.
+type state struct {
+	right bool
+	line  int
+}
+
+// language is a project of one language, with a real server.
+type language struct {
+	name     string
+	variable string // names the program of the server
+	files    map[string]string
+	main     string // name of the main file, which uses F0 to F5 on the lines from first
+	text     string // of the main file
+	first    int
+	file     string // name of a part, with its number
+	part     func(i int, s state) string
+	types    [2]string // right and wrong, as hover shows them
+}
+
+func each(format string) (s string) {
+	for i := range parts {
+		s += strings.ReplaceAll(format, "#", strconv.Itoa(i))
+	}
+	return s
+}
+
+func kind(s state, types [2]string) string {
+	if s.right {
+		return types[0]
+	}
+	return types[1]
+}
+
+var languages = []language{
+	{
+		name: "go", variable: "GOPLS", files: map[string]string{"go.mod": "module x\n\ngo 1.24\n"},
+		main: "main.go", text: "package x\n\n" + each("var _ int = F#()\n"), first: 3, file: "f#.go", types: [2]string{"int", "string"},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("package x\n%s\n// F%d é😀.\nfunc F%d() %s { panic(1) }\n", strings.Repeat("\n", s.line), i, i, kind(s, [2]string{"int", "string"}))
+		},
+	},
+	{
+		name: "typescript", variable: "TYPESCRIPT_LANGUAGE_SERVER",
+		files: map[string]string{"package.json": `{"name": "x"}`, "tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true, "module": "esnext", "moduleResolution": "bundler"}, "include": ["*.ts"]}`},
+		main:  "main.ts", text: each("import { F# } from \"./f#\";\n") + each("export const v#: number = F#();\n"), first: 1 + parts, file: "f#.ts", types: [2]string{"number", "string"},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("%s/* é😀 */ export function F%d(): %s { throw 1 }\n", strings.Repeat("\n", s.line), i, kind(s, [2]string{"number", "string"}))
+		},
+	},
+	{
+		name: "python", variable: "PYRIGHT", files: map[string]string{"pyproject.toml": "[project]\nname = \"x\"\n"},
+		main: "main.py", text: each("from f# import F#\n") + each("v#: int = F#()\n"), first: 1 + parts, file: "f#.py", types: [2]string{"int", "str"},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("%sdef F%d() -> %s: raise Exception('é😀')\n", strings.Repeat("\n", s.line), i, kind(s, [2]string{"int", "str"}))
+		},
+	},
+}
+
+// startLanguage starts a server of ours whose PATH has the program of the language's server.
+func startLanguage(t *testing.T, l language) (*place, *host) {
+	t.Helper()
+	program := os.Getenv(l.variable)
+	if program == "" {
+		t.Skip(l.variable + " does not name a program")
+	}
+	var env []string
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil {
+			env = append(env, name+"="+strings.TrimSpace(string(out)))
+		}
+	}
+	p := startPlace(t, placeOptions{settings: `{}`, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))})
+	for name, text := range l.files {
+		put(t, filepath.Join(p.root, name), text)
+	}
+	put(t, filepath.Join(p.root, l.main), l.text)
+	return p, connect(t, p, false, nil)
+}
+
+func (h *host) lsp(t *testing.T, arguments map[string]any) string {
+	t.Helper()
+	args, _ := json.Marshal(arguments)
+	o := h.ask(direct, "LSP", string(args))
+	if o.fault != "" {
+		t.Fatal(o.fault)
+	}
+	return o.text
+}
+
+// TestLanguageServers makes random edits by Write, by Bash and by another process, and asks
+// the real server of a language after each. No answer may be of an earlier state.
+func TestLanguageServers(t *testing.T) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			p, h := startLanguage(t, l)
+			rnd := rand.New(rand.NewPCG(uint64(len(l.name)), 3))
+			file := func(i int) string { return strings.ReplaceAll(l.file, "#", strconv.Itoa(i)) }
+			now := make([]*state, parts)
+			for i := range now {
+				now[i] = &state{right: true}
+				put(t, filepath.Join(p.root, file(i)), l.part(i, *now[i]))
+			}
+			var took []time.Duration
+			for step := range testscale.N(30, 200) {
+				i := rnd.IntN(parts)
+				next := &state{rnd.IntN(2) == 0, rnd.IntN(5)}
+				if rnd.IntN(4) == 0 {
+					next = nil
+				}
+				how := changeFile(t, h, rnd, p.root, file(i), now[i], next, l, i)
+				now[i] = next
+				begin := time.Now()
+				if problem := question1(t, h, rnd, l, now, i, file); problem != "" {
+					t.Fatalf("step %d, %s of %s by %s: %s", step, map[bool]string{true: "removal", false: "change"}[next == nil], file(i), how, problem)
+				}
+				took = append(took, time.Since(begin))
+			}
+			slices.Sort(took)
+			t.Logf("%s: %d answers, none stale; median %v, 95%% %v", l.name, len(took), took[len(took)/2], took[len(took)*95/100])
+		})
+	}
+}
+
+// changeFile changes a file, and returns who did.
+func changeFile(t *testing.T, h *host, rnd *rand.Rand, root, name string, was, next *state, l language, i int) string {
+	t.Helper()
+	path := filepath.Join(root, name)
+	call := func(tool string, arguments map[string]any) {
+		t.Helper()
+		args, _ := json.Marshal(arguments)
+		if o := h.ask(direct, tool, string(args)); o.fault != "" || o.failed {
+			t.Fatal(tool, o.fault, o.text)
+		}
+	}
+	how := []string{"a tool", "Bash", "another process"}[rnd.IntN(3)]
+	if next == nil {
+		if how == "Bash" {
+			call("Bash", map[string]any{"command": "test ! -e " + name + " || mv " + name + " .removed"})
+			return how
+		}
+		if err := os.Remove(path); err != nil && was != nil {
+			t.Fatal(err)
+		}
+		return "another process"
+	}
+	text := l.part(i, *next)
+	switch how {
+	case "a tool":
+		if was != nil {
+			call("Read", map[string]any{"file_path": name})
+		}
+		call("Write", map[string]any{"file_path": name, "content": text})
+	case "Bash":
+		call("Bash", map[string]any{"command": "cat >" + name + " <<'END'\n" + text + "END"})
+	default:
+		cmd := exec.Command("sh", "-c", `cat >"$0"`, path)
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	return how
+}
+
+// question1 asks one question after the change of a part, and returns what is wrong with the
+// answer.
+func question1(t *testing.T, h *host, rnd *rand.Rand, l language, now []*state, changed int, file func(int) string) string {
+	t.Helper()
+	kind := rnd.IntN(3)
+	if now[changed] == nil {
+		kind = 0
+	}
+	symbol := "F" + strconv.Itoa(changed)
+	switch kind {
+	case 0:
+		var want, got []int
+		for i, s := range now {
+			if s == nil || !s.right {
+				want = append(want, i)
+			}
+		}
+		answer := h.lsp(t, map[string]any{"operation": "diagnostics", "filePath": l.main})
+		for _, m := range regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(l.main)+`:(\d+):\d+: error`).FindAllStringSubmatch(answer, -1) {
+			line, _ := strconv.Atoi(m[1])
+			got = append(got, (line-l.first+parts)%parts) // the imports are above
+		}
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			return fmt.Sprintf("problems with %v, not %v: %s", got, want, answer)
+		}
+	case 1:
+		line := 1 + strings.Count(strings.SplitAfter(l.part(changed, *now[changed]), "func")[0], "\n")
+		if l.name == "python" {
+			line = 1 + now[changed].line
+		}
+		if answer := h.lsp(t, map[string]any{"operation": "goToDefinition", "filePath": l.main, "symbol": symbol}); !strings.HasPrefix(answer, fmt.Sprintf("%s:%d:", file(changed), line)) {
+			return fmt.Sprintf("the definition of %s in line %d is %s", symbol, line, answer)
+		}
+	default:
+		want := l.types[1]
+		if now[changed].right {
+			want = l.types[0]
+		}
+		if answer := h.lsp(t, map[string]any{"operation": "hover", "filePath": l.main, "symbol": symbol}); !regexp.MustCompile(`\)(:| ->)? ` + want).MatchString(answer) {
+			return fmt.Sprintf("%s has the type %s, not %s", symbol, answer, want)
+		}
+	}
+	return ""
+}
+
+// TestLanguageOperations compares operations on the module of this repository with the
+// command line of gopls.
+func TestLanguageOperations(t *testing.T) {
+	testscale.NeedFull(t)
+	l := languages[0]
+	program := os.Getenv(l.variable)
+	p, h := startLanguage(t, l)
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"lsp", "internal/text", "internal/search"} {
+		if out, err := exec.Command("sh", "-c", `mkdir -p "$1" && cp -r "$0/." "$1"`, filepath.Join(repository, dir), filepath.Join(p.root, dir)).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(repository, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(p.root, name), string(data))
+	}
+	if err := os.Remove(filepath.Join(p.root, l.main)); err != nil {
+		t.Fatal(err)
+	}
+	commandLine := func(args ...string) string {
+		cmd := exec.Command(program, args...)
+		cmd.Dir, cmd.Env = p.root, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(args, err, said.String())
+		}
+		return string(out)
+	}
+	// Each use of a name on its line: the definition as the command line finds it.
+	text, err := os.ReadFile(filepath.Join(p.root, "lsp", "text.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for n, line := range strings.Split(string(text), "\n") {
+		at := strings.Index(line, "t.starts")
+		if at < 0 {
+			continue
+		}
+		compared++
+		where := fmt.Sprintf("lsp/text.go:%d:%d", n+1, at+3)
+		want := strings.TrimPrefix(strings.SplitN(commandLine("definition", where), ": ", 2)[0], p.root+"/")
+		want = want[:strings.LastIndex(want, "-")]
+		if got := h.lsp(t, map[string]any{"operation": "goToDefinition", "filePath": "lsp/text.go", "line": n + 1, "character": at + 3}); !strings.HasPrefix(got, want+":") {
+			t.Errorf("the definition of %s is %q, and the command line finds %q", where, got, want)
+		}
+		want = commandLine("references", "-declaration", where)
+		got := h.lsp(t, map[string]any{"operation": "findReferences", "filePath": "lsp/text.go", "line": n + 1, "character": at + 3})
+		if lines := strings.Count(want, "\n"); !strings.HasPrefix(got, strconv.Itoa(lines)+" references") {
+			t.Errorf("%s: %.200s, and the command line finds %d references", where, got, lines)
+		}
+	}
+	if compared < 5 {
+		t.Error(compared, "places were compared")
+	}
+}
+
+// TestLanguageServerEnds checks that nothing of a language server lives after ours, also if it
+// did not answer initialize, and that other calls are not affected by one that hangs.
+func TestLanguageServerEnds(t *testing.T) {
+	for name, end := range map[string]func(*place){
+		"end of input": func(p *place) { _ = p.in.Close() },
+		"SIGTERM":      func(p *place) { _ = p.cmd.Process.Signal(syscall.SIGTERM) },
+		"SIGKILL":      func(p *place) { _ = p.cmd.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// It writes in the home folder, since the sandbox is off.
+			seconds := strconv.Itoa(1_000_000 + rand.IntN(1_000_000))
+			script := strings.ReplaceAll("trap '' TERM; sleep # & (exec setsid sleep #) & touch $HOME/ready; cat >/dev/null; sleep #", "#", seconds)
+			p := startPlace(t, placeOptions{settings: fmt.Sprintf(`{"lspServers": {"hangs": {"command": "bash", "files": {"*.x": "x"}, "args": ["-c", %q]}}}`, script), args: []string{"--drain", "500ms"}})
+			put(t, filepath.Join(p.root, "a.x"), "x")
+			h := connect(t, p, false, nil)
+			_, answer := h.begin(direct, "LSP", `{"operation":"hover","filePath":"a.x","symbol":"x"}`)
+			ready := filepath.Join(p.base, "home", "ready")
+			for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(ready); err == nil {
+					break
+				}
+				if time.Since(start) > deadline {
+					t.Fatal("it did not start")
+				}
+			}
+			if len(waiting(seconds)) < 3 {
+				t.Error("only these run:", waiting(seconds))
+			}
+			if o := h.ask(direct, "Read", `{"file_path":"a.x"}`); o.fault != "" || o.failed {
+				t.Error("another call:", o.fault, o.text)
+			}
+			end(p)
+			h.await(answer)
+			<-p.ended
+			for start := time.Now(); len(waiting(seconds)) > 0; time.Sleep(5 * time.Millisecond) {
+				if time.Since(start) > deadline {
+					t.Fatal("these live:", waiting(seconds))
+				}
+			}
+		})
+	}
+}
+
+// waiting returns the command lines of the processes that have a text in them.
+func waiting(text string) (found []string) {
+	list, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range list {
+		if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte(text)) {
+			found = append(found, strings.ReplaceAll(string(data), "\x00", " "))
+		}
+	}
+	return found
+}
