@@ -70,7 +70,7 @@ func (c *Client) announce(ctx context.Context, except string, read Reader) error
 		return err
 	}
 	for _, e := range told[:min(len(told), maxReopened)] {
-		if e.Type == fileDeleted || e.path == except || c.Server.Language(e.path) == "" {
+		if e.Type != fileChanged || e.path == except || c.Server.Language(e.path) == "" {
 			continue
 		}
 		if text, seen, err := read(e.path); err == nil {
