@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,9 @@ func (h handler) publish(params json.RawMessage) {
 var errPulls = errors.New("it is asked for diagnostics")
 
 // pulls reports whether the server is asked for diagnostics.
-func (c *Client) pulls() bool { return c.Server.Pulls || c.Provides("textDocument/diagnostic") }
+func (c *Client) pulls() bool {
+	return c.Server.Pulls || c.Server.TSServer || c.Provides("textDocument/diagnostic")
+}
 
 // Diagnostics returns the diagnostics of a file with a content. They are of that content and
 // of the present state of the other files: a server that sends them on its own gets the
@@ -114,9 +117,38 @@ func (c *Client) diagnose(ctx context.Context, path string, text *Text) ([]Diagn
 
 // pull asks the server for the diagnostics of a document.
 func (c *Client) pull(ctx context.Context, path string) ([]Diagnostic, error) {
+	if c.Server.TSServer {
+		return c.pullTSServer(ctx, path)
+	}
 	var report struct{ Items []Diagnostic }
 	err := c.send(ctx, "textDocument/diagnostic", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}}, &report)
 	return report.Items[:min(len(report.Items), maxFound)], err
+}
+
+// pullTSServer asks tsserver for the diagnostics of a document.
+func (c *Client) pullTSServer(ctx context.Context, path string) (list []Diagnostic, err error) {
+	type place struct{ Line, Offset int } // from 1
+	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
+		var answer struct {
+			Body []struct {
+				Start, End     place
+				Text, Category string
+				Code           json.RawMessage
+			}
+		}
+		err := c.send(ctx, "workspace/executeCommand", map[string]any{
+			"command": "typescript.tsserverRequest", "arguments": []any{command, map[string]any{"file": URIOf(path)}},
+		}, &answer)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range answer.Body[:min(len(answer.Body), maxFound)] {
+			at := func(p place) Position { return Position{max(p.Line-1, 0), max(p.Offset-1, 0)} }
+			severity := map[string]int{"error": Error, "warning": Warning, "message": 3}[d.Category]
+			list = append(list, Diagnostic{Range{at(d.Start), at(d.End)}, cmp.Or(severity, 4), d.Code, "typescript", markup(d.Text)})
+		}
+	}
+	return list, nil
 }
 
 // pushed waits for the diagnostics that the server sends for a document. The document is sent

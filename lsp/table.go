@@ -24,6 +24,9 @@ type Server struct {
 	// Pulls reports that the server answers requests for diagnostics although it does not
 	// announce that.
 	Pulls bool
+	// TSServer reports that the server passes requests on to tsserver. Those for diagnostics are
+	// answered about the present content, while what the server sends by itself has no version.
+	TSServer bool
 	// Opens reports that the server may miss the announcement of a change. Files that changed are
 	// opened in it.
 	Opens bool
@@ -52,7 +55,7 @@ var Table = []Server{
 		// one loads the project. The typings installer needs a network.
 		Options: raw(`{"hostInfo": "mcp-toolset", "disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}, "preferences": {}}`),
 		// tsserver learns of changes through watchers, and it registers those of new files late.
-		Opens: true,
+		Opens: true, TSServer: true,
 	},
 	{
 		Name: "tsc", Command: []string{"tsc", "--lsp", "--stdio"},
