@@ -69,9 +69,9 @@ func (c *Client) pulls() bool {
 // Diagnostics returns the diagnostics of a file with a content. They are of that content and
 // of the present state of the other files: a server that sends them on its own gets the
 // content again, unless nothing has changed.
-func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo, read Reader) (list []Diagnostic, note string, err error) {
+func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo) (list []Diagnostic, note string, err error) {
 	c.order.Lock()
-	if err = c.announce(ctx, path, read); err == nil {
+	if err = c.announce(ctx, path); err == nil {
 		_, err = c.open(path, text, seen)
 	}
 	c.order.Unlock()
@@ -125,6 +125,11 @@ func (c *Client) pull(ctx context.Context, path string) ([]Diagnostic, error) {
 	return report.Items[:min(len(report.Items), maxFound)], err
 }
 
+// tsserver sends a request to tsserver.
+func (c *Client) tsserver(ctx context.Context, command string, arguments, answer, options any) error {
+	return c.send(ctx, "workspace/executeCommand", map[string]any{"command": "typescript.tsserverRequest", "arguments": []any{command, arguments, options}}, answer)
+}
+
 // pullTSServer asks tsserver for the diagnostics of a document.
 func (c *Client) pullTSServer(ctx context.Context, path string) (list []Diagnostic, err error) {
 	type place struct{ Line, Offset int } // from 1
@@ -136,10 +141,7 @@ func (c *Client) pullTSServer(ctx context.Context, path string) (list []Diagnost
 				Code           json.RawMessage
 			}
 		}
-		err := c.send(ctx, "workspace/executeCommand", map[string]any{
-			"command": "typescript.tsserverRequest", "arguments": []any{command, map[string]any{"file": URIOf(path)}},
-		}, &answer)
-		if err != nil {
+		if err := c.tsserver(ctx, command, map[string]any{"file": URIOf(path)}, &answer, nil); err != nil {
 			return nil, err
 		}
 		for _, d := range answer.Body[:min(len(answer.Body), maxFound)] {
@@ -215,10 +217,10 @@ const settleOthers = 250 * time.Millisecond
 const maxOthers = 10
 
 // Compare returns what the change of a file from before to after did. The file has the new
-// content already; seen and read are as in Open. before is nil for a new file.
-func (c *Client) Compare(ctx context.Context, path string, before, after *Text, seen os.FileInfo, read Reader) (*Change, error) {
+// content already; seen is as in Open. before is nil for a new file.
+func (c *Client) Compare(ctx context.Context, path string, before, after *Text, seen os.FileInfo) (*Change, error) {
 	c.order.Lock()
-	err := c.announce(ctx, path, read)
+	err := c.announce(ctx, path)
 	d := c.docs[path]
 	known := d != nil && before != nil && d.text.content == before.content && d.foundAt != 0
 	var was []Diagnostic

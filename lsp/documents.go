@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -19,22 +20,17 @@ type document struct {
 	hash    [32]byte
 	version int
 	used    uint64
+	sentAt  uint64      // Client.changes when it was sent
 	seen    os.FileInfo // the file before its content was read; nil: unknown
 	found   []Diagnostic
 	foundAt uint64 // Client.changes when found was complete; 0: never
 }
 
-// Reader reads a file for a server. It returns the state of the file before it was read.
-type Reader func(path string) (*Text, os.FileInfo, error)
-
-// maxReopened is the limit of changed files that are opened at once.
-const maxReopened = 30
-
 // announce tells the server which files have changed since the last call, and closes the
 // documents among them, so that the server reads them from the disk again. except is a
-// document that stays open, since the caller has its new content; "" is none. read may be nil.
-// c.order is held.
-func (c *Client) announce(ctx context.Context, except string, read Reader) error {
+// document that stays open, since the caller has its new content; "" is none. c.order
+// is held.
+func (c *Client) announce(ctx context.Context, except string) error {
 	events, err := c.files.changes(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for changed files: %w", err)
@@ -66,18 +62,14 @@ func (c *Client) announce(ctx context.Context, except string, read Reader) error
 		return nil
 	}
 	c.changes.Add(1)
-	if err := c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": told}); err != nil || !c.Server.Opens || read == nil {
+	if err := c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": told}); err != nil || !c.Server.TSServer {
 		return err
 	}
-	for _, e := range told[:min(len(told), maxReopened)] {
-		if e.Type != fileChanged || e.path == except || c.Server.Language(e.path) == "" {
-			continue
-		}
-		if text, seen, err := read(e.path); err == nil {
-			if _, err := c.open(e.path, text, seen); err != nil {
-				return err
-			}
-		}
+	if slices.ContainsFunc(told, func(e fileEvent) bool { return e.path != except || e.Type != fileChanged }) {
+		// It sends no answer, which the server reports as an error.
+		limited, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		_ = c.tsserver(limited, "reloadProjects", nil, nil, map[string]any{"expectsResult": false})
 	}
 	return nil
 }
@@ -99,6 +91,9 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 			if seen != nil {
 				d.seen = seen
 			}
+			if c.Server.Resends && d.sentAt != c.changes.Load() {
+				return d, c.resend(d)
+			}
 			return d, nil
 		}
 		d.text, d.hash, d.seen = text, hash, seen
@@ -115,7 +110,7 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 		c.close(oldest.path)
 	}
 	c.version++
-	d := &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen}
+	d := &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen, sentAt: c.changes.Load()}
 	c.docs[path] = d
 	return d, c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": URIOf(path), "languageId": c.Server.Language(path), "version": d.version, "text": text.content,
@@ -125,7 +120,7 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 // resend sends the content of an open document as a new version. c.order is held.
 func (c *Client) resend(d *document) error {
 	c.version++
-	d.version = c.version
+	d.version, d.sentAt = c.version, c.changes.Load()
 	return c.notify("textDocument/didChange", map[string]any{
 		"textDocument":   map[string]any{"uri": URIOf(d.path), "version": d.version},
 		"contentChanges": []any{map[string]any{"text": d.text.content}},
@@ -134,15 +129,17 @@ func (c *Client) resend(d *document) error {
 }
 
 // Open tells the server what has changed, and gives it the content of a file. The path is
-// canonical. seen describes the file before its content was read. read reads others that
-// changed, for servers that need that; it may be nil.
-func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo, read Reader) error {
+// canonical. seen describes the file before its content was read.
+func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo) error {
 	c.order.Lock()
-	defer c.order.Unlock()
-	if err := c.announce(ctx, path, read); err != nil {
-		return err
+	err := c.announce(ctx, path)
+	if err == nil {
+		_, err = c.open(path, text, seen)
 	}
-	_, err := c.open(path, text, seen)
+	c.order.Unlock()
+	if err == nil && c.Server.Resends {
+		_, err = c.diagnose(ctx, path, text) // it answers from its last state until it has sent these
+	}
 	return err
 }
 
@@ -150,7 +147,7 @@ func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.File
 func (c *Client) Announce(ctx context.Context) error {
 	c.order.Lock()
 	defer c.order.Unlock()
-	return c.announce(ctx, "", nil)
+	return c.announce(ctx, "")
 }
 
 // Position returns the position of an offset in the content of a text, for a request.

@@ -84,7 +84,7 @@ func TestSpeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := time.Now()
-		if err := c.Open(ctx, path, text, info, nil); err != nil {
+		if err := c.Open(ctx, path, text, info); err != nil {
 			t.Fatal(err)
 		}
 		o := time.Now()

@@ -253,7 +253,7 @@ func TestPushedDiagnostics(t *testing.T) {
 			}
 			ask := func() string {
 				text, info := w.text("a.x")
-				list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), text, info, nil)
+				list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), text, info)
 				if err != nil || len(list) != 1 {
 					t.Fatal(list, err)
 				}
@@ -305,14 +305,14 @@ func TestCompare(t *testing.T) {
 		"b.x": {"uses a": list(finding(0, 1, "other before"))},
 	}
 	text, info := w.text("b.x")
-	if list, _, err := c.Diagnostics(t.Context(), w.path("b.x"), text, info, nil); err != nil || len(list) != 1 {
+	if list, _, err := c.Diagnostics(t.Context(), w.path("b.x"), text, info); err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
 	before, _ := w.text("a.x")
 	w.write("a.x", "zero\none\ntwo\n")
 	after, seen := w.text("a.x")
 	found["b.x"]["uses a"] = list(finding(0, 1, "other after"))
-	change, err := c.Compare(t.Context(), w.path("a.x"), before, after, seen, nil)
+	change, err := c.Compare(t.Context(), w.path("a.x"), before, after, seen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestCompare(t *testing.T) {
 	if want := []string{"a.x comes", "a.x stays", "b.x other after"}; !slices.Equal(got, want) || change.Fixed != 2 {
 		t.Errorf("new are %q, and %d are fixed", got, change.Fixed)
 	}
-	again, err := c.Compare(t.Context(), w.path("a.x"), after, after, seen, nil)
+	again, err := c.Compare(t.Context(), w.path("a.x"), after, after, seen)
 	if err != nil || len(again.New)+again.Fixed != 0 {
 		t.Errorf("a change that changes nothing causes %+v, %v", again, err)
 	}

@@ -24,12 +24,14 @@ type Server struct {
 	// Pulls reports that the server answers requests for diagnostics although it does not
 	// announce that.
 	Pulls bool
+	// Resends reports that the server does not look at the files that an open document includes
+	// before the document is sent again.
+	Resends bool
 	// TSServer reports that the server passes requests on to tsserver. Those for diagnostics are
 	// answered about the present content, while what the server sends by itself has no version.
+	// tsserver misses some changes, since it registers the watchers of new files late; it is
+	// made to look for them.
 	TSServer bool
-	// Opens reports that the server may miss the announcement of a change. Files that changed are
-	// opened in it.
-	Opens bool
 	// Starts reports that a change of a file starts the server, for its diagnostics.
 	Starts bool
 }
@@ -53,9 +55,8 @@ var Table = []Server{
 		Markers: []string{"tsconfig.json", "jsconfig.json", "package.json"}, Install: "npm install -g typescript typescript-language-server",
 		// The second server for syntax alone answers with the import of a name while the first
 		// one loads the project. The typings installer needs a network.
-		Options: raw(`{"hostInfo": "mcp-toolset", "disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}, "preferences": {}}`),
-		// tsserver learns of changes through watchers, and it registers those of new files late.
-		Opens: true, TSServer: true,
+		Options:  raw(`{"hostInfo": "mcp-toolset", "disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}, "preferences": {}}`),
+		TSServer: true,
 	},
 	{
 		Name: "tsc", Command: []string{"tsc", "--lsp", "--stdio"},
@@ -83,7 +84,7 @@ var Table = []Server{
 	{
 		Name: "clangd", Command: []string{"clangd", "--background-index", "--log=error"},
 		Files:   map[string]string{"*.c": "c", "*.h": "cpp", "*.cc": "cpp", "*.cpp": "cpp", "*.cxx": "cpp", "*.hpp": "cpp", "*.hh": "cpp", "*.hxx": "cpp", "*.m": "objective-c", "*.mm": "objective-cpp"},
-		Markers: []string{"compile_commands.json", "compile_flags.txt", ".clangd"}, Install: "apt install clangd, or brew install llvm",
+		Markers: []string{"compile_commands.json", "compile_flags.txt", ".clangd"}, Install: "apt install clangd, or brew install llvm", Resends: true,
 	},
 	{
 		Name: "jdtls", Command: []string{"jdtls"}, Files: map[string]string{"*.java": "java"}, Markers: []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle"},

@@ -119,7 +119,7 @@ func (n *notice) compare(ctx context.Context) []string {
 		return nil
 	}
 	defer done()
-	change, err := client.Compare(ctx, n.path, n.before, n.after, n.seen, reader(n.env))
+	change, err := client.Compare(ctx, n.path, n.before, n.after, n.seen)
 	if err != nil || len(change.New) == 0 && change.Fixed == 0 {
 		return nil
 	}

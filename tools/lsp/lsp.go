@@ -140,7 +140,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	q.client = client
 	q.files = &lines{env: env, texts: map[string]*server.Text{path: q.text}}
 	out := Output{Operation: in.Operation, Server: client.Server.Name}
-	if err := client.Open(ctx, path, q.text, info, reader(env)); err != nil {
+	if err := client.Open(ctx, path, q.text, info); err != nil {
 		return out, q.failure(ctx, o, err)
 	}
 	if out.text, out.Results, err = q.answer(ctx, o, info); err != nil {

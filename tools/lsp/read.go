@@ -62,18 +62,6 @@ func (l *lines) of(path string) *server.Text {
 	return l.texts[path]
 }
 
-// reader returns a function that reads further files for a server, as the rules allow.
-func reader(env *tools.Env) server.Reader {
-	return func(path string) (*server.Text, os.FileInfo, error) {
-		data, info, _, err := readFile(env, path)
-		if err != nil {
-			return nil, nil, err
-		}
-		text, err := server.NewText(data)
-		return text, info, err
-	}
-}
-
 // maxCandidates is the limit of candidates for a name in an error.
 const maxCandidates = 10
 
