@@ -162,6 +162,8 @@ func (q *question) symbol(ctx context.Context) (server.Position, error) {
 	if exact := slices.DeleteFunc(slices.Clone(found), func(s named) bool { return s.path != want }); len(exact) == 1 {
 		found = exact
 	}
+	// Several of one full name are the overloads of one function.
+	found = slices.CompactFunc(found, func(a, b named) bool { return a.path == b.path })
 	switch {
 	case len(found) == 1:
 		return q.inRange(found[0].At(), want), nil
