@@ -110,6 +110,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 	watches := new(monitor.Running)
 	p.Closers = append(p.Closers, watches) // before the commands, which store the output
 	servers := p.languageServers(commands)
+	p.servers = servers
 	p.Closers = append(p.Closers, servers)
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {

@@ -34,3 +34,13 @@ func (p *Plan) trusted(root string) bool {
 	}
 	return false
 }
+
+// LanguageServers returns the memory of the language servers that run by their names, in
+// bytes.
+func (p *Plan) LanguageServers() map[string]int64 {
+	memory := map[string]int64{}
+	for _, s := range p.servers.Running() {
+		memory[s.Name] += s.Memory
+	}
+	return memory
+}
