@@ -38,8 +38,9 @@ const (
 	// initializeTime is the timeout for the handshake: servers of large languages take
 	// seconds to start.
 	initializeTime = 45 * time.Second
-	// requestTime is the timeout of one request.
-	requestTime = 30 * time.Second
+	// requestTime is the timeout of one request. The first search for references in a large
+	// module takes half of it.
+	requestTime = time.Minute
 	// warmTime is the timeout for a server to read a project.
 	warmTime = 60 * time.Second
 	// quietTime is the time without progress after which a server has nothing left to do.

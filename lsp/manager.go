@@ -44,6 +44,8 @@ const (
 	idleTime = 10 * time.Minute
 	// maxMemory is the limit of the memory of a server, in bytes.
 	maxMemory = 2 << 30
+	// listTime is the timeout for listing the files of a project when its server starts.
+	listTime = 20 * time.Second
 	// lookEvery is the time between looks at memory and idle time.
 	lookEvery = 3 * time.Second
 	// maxEnds is the limit of unexpected ends of a server within endsTime, after which it is
@@ -324,7 +326,13 @@ func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
 		close(i.ready)
 	}
 	// The changes after this look are announced before the first request.
-	if _, err := f.changes(m.ctx); err != nil {
+	limited, cancel := context.WithTimeoutCause(m.ctx, listTime, fmt.Errorf("listing the files of %s takes longer than %v", plain.Line(root), listTime))
+	_, err := f.changes(limited)
+	if limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	cancel()
+	if err != nil {
 		f.close()
 		fail(err)
 		return
