@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -159,6 +160,41 @@ func TestApplyIsJudged(t *testing.T) {
 		if named.Access != policy.Edit || filepath.Dir(named.Path) != c.w.Root {
 			t.Errorf("%+v", named)
 		}
+	}
+}
+
+// TestDenied checks that no line of a file is shown that the rules deny to read, and that such a
+// file is in no preview.
+func TestDenied(t *testing.T) {
+	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha secret\n"})
+	roots, err := workspace.OpenRoots([]string{c.w.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	call := func(args map[string]any) (string, error) {
+		p, env, err := c.prepare("LSP", args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Files = workspace.NewFiles(roots, func(_, canonical string) error {
+			if filepath.Base(canonical) == "b.toy" {
+				return errors.New("denied by a rule")
+			}
+			return nil
+		})
+		r, err := p.Run(t.Context(), env)
+		if err != nil {
+			return "", err
+		}
+		return text(r), nil
+	}
+	const want = "2 references in 2 files:\na.toy\n  1:5: def Alpha\nb.toy\n  1:1: "
+	if got, err := call(map[string]any{"operation": "findReferences", "filePath": "a.toy", "symbol": "Alpha"}); err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := call(map[string]any{"operation": "rename", "filePath": "a.toy", "symbol": "Alpha", "newName": "x"}); err == nil || err.Error() != "the renaming cannot be previewed: denied by a rule. Use Edit." {
+		t.Error(err)
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 
 // Describe returns a diagnostic without its place, in one line.
 func Describe(d *server.Diagnostic) string {
-	message := []rune(plain.Line(string(d.Message)))
+	message := []rune(plain.Line(strings.Join(strings.Fields(string(d.Message)), " "))) // some have several lines
 	if len(message) > maxMessage {
 		message = append(message[:maxMessage-1], '…')
 	}
