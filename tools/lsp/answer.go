@@ -132,7 +132,7 @@ func (q *question) references(list []server.Location) string {
 	if len(list) > 0 {
 		b.WriteString(":")
 	}
-	last, numbers := "", 0
+	last := ""
 	for i, l := range list {
 		if i == maxPlaces {
 			fmt.Fprintf(&b, "\n[the first %d are shown; to narrow, give a part of the path as query: %s]", maxPlaces, folders(q, list[i:]))
@@ -146,8 +146,7 @@ func (q *question) references(list []server.Location) string {
 			}
 		}
 		line, column := q.line(path, l.Range.Start)
-		fmt.Fprintf(&b, "\n  %d:%d: %s", l.Range.Start.Line+1, column, line)
-		numbers++
+		fmt.Fprintf(&b, "\n  %d:%d: %s", l.Range.Start.Line+1, column, cmp.Or(line, "[not readable]"))
 	}
 	return b.String()
 }

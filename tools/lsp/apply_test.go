@@ -189,7 +189,7 @@ func TestDenied(t *testing.T) {
 		}
 		return text(r), nil
 	}
-	const want = "2 references in 2 files:\na.toy\n  1:5: def Alpha\nb.toy\n  1:1: "
+	const want = "2 references in 2 files:\na.toy\n  1:5: def Alpha\nb.toy\n  1:1: [not readable]"
 	if got, err := call(map[string]any{"operation": "findReferences", "filePath": "a.toy", "symbol": "Alpha"}); err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
 	}
