@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -332,8 +334,10 @@ func TestLanguageServerEnds(t *testing.T) {
 					t.Fatal("it did not start")
 				}
 			}
-			if len(waiting(seconds)) < 3 {
-				t.Error("only these run:", waiting(seconds))
+			for start := time.Now(); len(waiting(seconds)) < 3; time.Sleep(5 * time.Millisecond) {
+				if time.Since(start) > deadline {
+					t.Fatal("only these run:", waiting(seconds))
+				}
 			}
 			if o := h.ask(direct, "Read", `{"file_path":"a.x"}`); o.fault != "" || o.failed {
 				t.Error("another call:", o.fault, o.text)
@@ -359,4 +363,73 @@ func waiting(text string) (found []string) {
 		}
 	}
 	return found
+}
+
+// fakeServer answers hover, and writes a line into the home folder when it starts.
+const fakeServer = `export LC_ALL=C
+echo started >>$HOME/started
+send() { printf 'Content-Length: %d\r\n\r\n%s' "${#1}" "$1"; }
+while IFS= read -r line; do
+	line=${line%$'\r'}
+	case $line in
+	Content-Length:*) n=${line#*: } ;;
+	"")
+		IFS= read -rN "$n" body
+		id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<<"$body")
+		case $body in
+		*'"method":"initialize"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"capabilities":{"hoverProvider":true}}}' ;;
+		*'"method":"textDocument/hover"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"contents":"found"}}' ;;
+		*) [ -z "$id" ] || send '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
+		esac
+		;;
+	esac
+done`
+
+// TestLanguageServerShared checks that two sessions of an HTTP server use one process, whose
+// memory is among the metrics, and that it is started again after it was killed.
+func TestLanguageServerShared(t *testing.T) {
+	server, _ := json.Marshal(map[string]any{"command": "bash", "args": []string{"-c", fakeServer}, "files": map[string]string{"*.x": "x"}})
+	p := startPlace(t, placeOptions{http: true, settings: `{"lspServers": {"fake": ` + string(server) + `}}`})
+	put(t, filepath.Join(p.root, "a.x"), "x")
+	started := func() int {
+		data, _ := os.ReadFile(filepath.Join(p.base, "home", "started"))
+		return bytes.Count(data, []byte("\n"))
+	}
+	hosts := []*host{connect(t, p, false, nil), connect(t, p, false, nil)}
+	for _, h := range hosts {
+		if got := h.lsp(t, map[string]any{"operation": "hover", "filePath": "a.x", "symbol": "x"}); got != "found" {
+			t.Fatal(got)
+		}
+	}
+	if n := started(); n != 1 {
+		t.Error(n, "servers started")
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(p.url, "/mcp")+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+wireToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || !regexp.MustCompile(`(?m)^mcp_toolset_language_server_memory_bytes\{name="fake"\} [1-9]`).Match(text) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	list, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range list {
+		environ, _ := os.ReadFile(file)
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && bytes.Contains(environ, []byte("HOME="+p.base)) && bytes.Contains(line, []byte("$HOME/started")) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	if got := hosts[0].lsp(t, map[string]any{"operation": "hover", "filePath": "a.x", "symbol": "x"}); got != "found" {
+		t.Error(got)
+	}
+	if n := started(); n != 2 {
+		t.Error(n, "servers started after one was killed")
+	}
 }

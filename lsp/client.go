@@ -235,6 +235,9 @@ func (e *serverError) Error() string { return e.text }
 // errEnded is the error for a server that ended during a request.
 var errEnded = errors.New("it ended")
 
+// HasEnded reports whether a request failed because its server ended.
+func HasEnded(err error) bool { return errors.Is(err, errEnded) }
+
 // The codes of errors after which a request may be sent again.
 const (
 	codeCancelled = -32802 // by the server

@@ -170,9 +170,14 @@ func (m *Manager) For(ctx context.Context, path string, start bool, hide func(co
 			return nil, nil, i.err
 		}
 		select {
-		case <-i.gone: // it ended meanwhile
+		case <-i.client.conn.DisconnectNotify(): // it ended meanwhile
 			done()
-			continue
+			select {
+			case <-i.gone:
+				continue
+			case <-ctx.Done():
+				return nil, nil, context.Cause(ctx)
+			}
 		default:
 		}
 		return i.client, done, nil

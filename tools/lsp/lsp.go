@@ -132,24 +132,34 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	if q.text, err = server.NewText(data); err != nil {
 		return Output{}, fault.New(plain.Line(in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
 	}
-	client, done, err := o.Servers.For(ctx, path, true, hidden(env))
-	if err != nil {
-		return Output{}, err
-	}
-	defer done()
-	q.client = client
 	q.files = &lines{env: env, texts: map[string]*server.Text{path: q.text}}
-	out := Output{Operation: in.Operation, Server: client.Server.Name}
-	if err := client.Open(ctx, path, q.text, info); err != nil {
-		return out, q.failure(ctx, o, err)
+	out, err := q.once(ctx, o, info)
+	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err { // it may have ended before the question
+		out, err = q.once(ctx, o, info)
 	}
-	if out.text, out.Results, err = q.answer(ctx, o, info); err != nil {
-		return out, q.failure(ctx, o, err)
+	if err != nil {
+		return Output{}, q.failure(ctx, o, err)
 	}
 	for _, n := range q.notes {
 		out.text += "\n[" + n + "]"
 	}
 	return out, nil
+}
+
+// once asks a server.
+func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out Output, err error) {
+	client, done, err := o.Servers.For(ctx, q.path, true, hidden(q.env))
+	if err != nil {
+		return out, err
+	}
+	defer done()
+	q.client, q.notes = client, nil
+	if err := client.Open(ctx, q.path, q.text, info); err != nil {
+		return out, err
+	}
+	out = Output{Operation: q.in.Operation, Server: client.Server.Name}
+	out.text, out.Results, err = q.answer(ctx, o, info)
+	return out, err
 }
 
 // hidden returns a function for the paths that rules hide from a server that starts.
