@@ -50,8 +50,6 @@ const (
 	// maxRetries is the limit of requests that are sent again because the server asks for
 	// that.
 	maxRetries = 5
-	// maxWords is the limit of the standard error that is stored, in bytes.
-	maxWords = 2 << 10
 )
 
 // Client is a connection to a server that runs for one project. It is safe for concurrent
@@ -88,7 +86,6 @@ type Client struct {
 	begun      uint64              // number of tasks that have begun
 	busyUntil  time.Time           // end of quietTime after the last task
 	registered map[string]register // capabilities, by id
-	complaint  string              // last error message for the user
 }
 
 // capabilities holds the members of ServerCapabilities that are used. Each is null, false or
@@ -307,75 +304,6 @@ func (c *Client) notify(method string, params any) error {
 	return c.conn.Notify(context.Background(), method, params)
 }
 
-// Ask sends a request after the changes of files, and waits until the server has read the
-// project. It returns a note if the answer may be incomplete.
-func (c *Client) Ask(ctx context.Context, method string, params, result any) (note string, err error) {
-	limit := time.Now().Add(warmTime)
-	for try := 1; ; try++ {
-		note = c.awaitIdle(ctx, limit)
-		c.mu.Lock()
-		begun := c.begun
-		c.mu.Unlock()
-		timeout := fmt.Errorf("it did not answer %s within %v", method, requestTime)
-		limited, cancel := context.WithTimeoutCause(ctx, requestTime, timeout)
-		var raw json.RawMessage
-		err = c.send(limited, method, params, &raw)
-		cancel()
-		if err != nil {
-			return note, err
-		}
-		// What it found while it was reading the project may be too little.
-		c.mu.Lock()
-		again := c.begun != begun || len(c.tasks) > 0
-		c.mu.Unlock()
-		if !again || note != "" || try == maxRepeats {
-			return note, json.Unmarshal(raw, result)
-		}
-	}
-}
-
-// awaitIdle waits until the server has no task, such as indexing. It returns a note if that
-// takes longer than limit.
-func (c *Client) awaitIdle(ctx context.Context, limit time.Time) (note string) {
-	timer := time.NewTimer(time.Until(limit))
-	defer timer.Stop()
-	for {
-		c.mu.Lock()
-		doing, news, rest := c.doing(), c.news, time.Until(c.busyUntil)
-		c.mu.Unlock()
-		if doing == "" && rest <= 0 {
-			return ""
-		}
-		var quiet <-chan time.Time
-		if doing == "" {
-			quiet = time.After(rest)
-		}
-		select {
-		case <-news:
-		case <-quiet:
-		case <-timer.C:
-			return fmt.Sprintf("%s is still busy (%s), so this may be incomplete", c.Server.Name, doing)
-		case <-ctx.Done():
-			return ""
-		}
-	}
-}
-
-// doing returns what the server does now, or "". c.mu is held.
-func (c *Client) doing() string {
-	for _, title := range c.tasks {
-		return title
-	}
-	return ""
-}
-
-// Busy returns what the server does now, or "".
-func (c *Client) Busy() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.doing()
-}
-
 // tell wakes those who wait for news. c.mu is held.
 func (c *Client) tell() {
 	close(c.news)
@@ -405,36 +333,3 @@ func (c *Client) end(polite bool) error {
 
 // endGrace is the time that a server has to end by itself.
 const endGrace = 100 * time.Millisecond
-
-// words stores the end of the standard error of a server.
-type words struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (w *words) read(from io.Reader) {
-	buf := make([]byte, 8<<10)
-	for {
-		n, err := from.Read(buf)
-		w.mu.Lock()
-		w.text = append(w.text, buf[:n]...)
-		if over := len(w.text) - maxWords; over > 0 {
-			w.text = append(w.text[:0], w.text[over:]...)
-		}
-		w.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
-}
-
-// last returns the last lines, at most 300 bytes.
-func (w *words) last() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(w.text), ""))
-	if len(text) > 300 {
-		text = strings.ToValidUTF8(text[len(text)-300:], "")
-	}
-	return text
-}

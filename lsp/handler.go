@@ -82,16 +82,6 @@ func (h handler) notified(method string, params json.RawMessage) {
 		h.publish(params)
 	case "$/progress":
 		h.progress(params)
-	case "window/showMessage":
-		var p struct {
-			Type    int
-			Message string
-		}
-		if json.Unmarshal(params, &p) == nil && p.Type == 1 {
-			h.c.mu.Lock()
-			h.c.complaint = plain.Line(p.Message)
-			h.c.mu.Unlock()
-		}
 	}
 }
 

@@ -43,8 +43,9 @@ type locationOrLink struct {
 	TargetSelectionRange Range  `json:"targetSelectionRange"`
 }
 
-// decodeLocations decodes null, a Location, and lists of Location or LocationLink.
-func decodeLocations(raw json.RawMessage) ([]Location, error) {
+// Locations decodes the result of a request for places: null, a Location, or a list of
+// Location or LocationLink.
+func Locations(raw json.RawMessage) ([]Location, error) {
 	list, err := decodeList[locationOrLink](raw)
 	var out []Location
 	for _, l := range list {
@@ -250,9 +251,6 @@ func PathOf(uri string) string {
 type Hover struct {
 	Contents markup `json:"contents"`
 }
-
-// Locations decodes the result of a request for places.
-func Locations(raw json.RawMessage) ([]Location, error) { return decodeLocations(raw) }
 
 // errRestructures is the error for an edit that does more than change the content of files.
 var errRestructures = errors.New("the change creates, renames or removes files")

@@ -1,0 +1,96 @@
+package lsp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// look starts the goroutine that ends servers that are idle or too large. m.mu is held.
+func (m *Manager) look() {
+	if m.looking {
+		return
+	}
+	m.looking = true
+	m.work.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-m.ctx.Done():
+				return
+			}
+			m.mu.Lock()
+			if len(m.running) == 0 {
+				m.looking = false
+				m.mu.Unlock()
+				return
+			}
+			all := slices.Collect(maps.Values(m.running))
+			m.mu.Unlock()
+			for _, i := range all {
+				m.lookAt(i)
+			}
+		}
+	})
+}
+
+// lookAt ends a server that is idle or too large.
+func (m *Manager) lookAt(i *instance) {
+	m.mu.Lock()
+	c, idle := i.client, i.uses == 0 && time.Since(i.used) > idleTime
+	m.mu.Unlock()
+	if c == nil {
+		return
+	}
+	if idle {
+		m.stop(i, "it was idle", true)
+		return
+	}
+	if used := c.process.Memory(); used > m.config.Memory {
+		why := fmt.Sprintf("it was stopped since it used %d MiB of memory, more than %d MiB", used>>20, m.config.Memory>>20)
+		m.mu.Lock()
+		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
+		m.mu.Unlock()
+		m.config.Log.Warn("a language server was stopped", "name", c.Server.Name, "memory", used)
+		m.stop(i, why, false)
+	}
+}
+
+// Status describes a server that runs.
+type Status struct {
+	Name, Root string
+	Memory     int64 // bytes
+}
+
+// Running lists the servers that run, sorted.
+func (m *Manager) Running() (out []Status) {
+	m.mu.Lock()
+	var clients []*Client
+	for _, i := range m.running {
+		if i.client != nil {
+			clients = append(clients, i.client)
+		}
+	}
+	m.mu.Unlock()
+	for _, c := range clients {
+		out = append(out, Status{c.Server.Name, c.Root, c.process.Memory()})
+	}
+	slices.SortFunc(out, func(a, b Status) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Root, b.Root)) })
+	return out
+}
+
+// Why returns the reason for which a request failed because its server ended, or err.
+func (m *Manager) Why(c *Client, err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ends := m.ends[c.Server.Name+"\x00"+c.Root]; errors.Is(err, errEnded) && len(ends) > 0 && strings.HasPrefix(ends[len(ends)-1].why, "it was stopped") {
+		return errors.New(ends[len(ends)-1].why)
+	}
+	return err
+}
