@@ -2,9 +2,12 @@ package lsp
 
 import (
 	"context"
+	"crypto/sha256"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"mcp-toolset/internal/search/walk"
@@ -36,12 +39,20 @@ type files struct {
 	listing *walk.Listing
 	stamps  []walk.Stamp
 	fresh   time.Duration // youngStamp, except in tests
-	young   []string      // changed so shortly before they were looked at that a later change can have the same stamp
+	// young holds the hashes of files that changed so shortly before they were looked at that a
+	// later change can have the same stamp.
+	young map[string][sha256.Size]byte
 }
 
 // youngStamp is the age below which the stamp of a file does not exclude a later change. Linux
 // stamps files with a clock that ticks every 4 to 10 ms.
 const youngStamp = 50 * time.Millisecond
+
+// Limits of the files that are compared by their content: their number and, in bytes, size.
+const (
+	maxYoungFiles = 200
+	maxYoung      = 1 << 20
+)
 
 func newFiles(root string) *files {
 	open := func() (*os.File, error) { return os.Open(root) }
@@ -80,10 +91,14 @@ func (f *files) changes(ctx context.Context) ([]fileEvent, error) {
 	return events, nil
 }
 
-// again returns the events of the files that were young.
+// again returns the events of the young files that have changed without another stamp. A
+// server must not get more events than there are changes: two in a row for a new file make
+// gopls forget to load its package.
 func (f *files) again() (events []fileEvent) {
-	for _, path := range f.young {
-		events = append(events, newEvent(path, fileChanged))
+	for path, was := range f.young {
+		if now, ok := hashOf(path); ok && now != was {
+			events = append(events, newEvent(path, fileChanged))
+		}
 	}
 	f.young = nil
 	return events
@@ -95,13 +110,28 @@ func (f *files) findYoung(listing *walk.Listing, stamps []walk.Stamp, now time.T
 		return
 	}
 	since := now.Add(-f.fresh).UnixNano()
+	f.young = map[string][sha256.Size]byte{}
 	for i, d := range listing.Dirs {
 		for j := range d.Files {
-			if s := stamps[listing.First[i]+j]; max(s.Mtime, s.Ctime) > since {
-				f.young = append(f.young, f.path(d, j))
+			if s := stamps[listing.First[i]+j]; max(s.Mtime, s.Ctime) > since && s.Size <= maxYoung && len(f.young) < maxYoungFiles {
+				if hash, ok := hashOf(f.path(d, j)); ok {
+					f.young[f.path(d, j)] = hash
+				}
 			}
 		}
 	}
+}
+
+// hashOf returns the hash of the first maxYoung bytes of a file.
+func hashOf(path string) (hash [sha256.Size]byte, ok bool) {
+	// It may have become a pipe, which must not block.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return hash, false
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxYoung))
+	return sha256.Sum256(data), err == nil
 }
 
 func (f *files) path(d *walk.Dir, i int) string {
