@@ -209,9 +209,13 @@ type Change struct {
 	Fixed int
 }
 
-// settleOthers is the time that a server gets for the diagnostics of other files after it has
-// sent those of the changed one.
-const settleOthers = 250 * time.Millisecond
+// The time that a server gets for the diagnostics of other files after it has sent those of
+// the changed one. gopls begins with other packages a second after the last change. With a
+// shorter diagnosticsDelay, it forgets to load new files now and then.
+const (
+	settleOthers = 250 * time.Millisecond
+	settleGopls  = 1400 * time.Millisecond
+)
 
 // maxOthers is the limit of other open documents that a server is asked about.
 const maxOthers = 10
@@ -304,7 +308,11 @@ func (c *Client) known(path string) map[string][]Diagnostic {
 
 // settleOthers waits until no diagnostics have come for a while.
 func (c *Client) settleOthers(ctx context.Context) {
-	timer := time.NewTimer(settleOthers)
+	wait := settleOthers
+	if c.Server.Pulls {
+		wait = settleGopls
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		c.mu.Lock()
@@ -314,7 +322,9 @@ func (c *Client) settleOthers(ctx context.Context) {
 		if !ok || err != nil {
 			return
 		}
-		timer.Reset(settleOthers)
+		if !c.Server.Pulls { // the whole must fit into the time that an edit waits
+			timer.Reset(wait)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ var Table = []Server{
 		// Downloads would fail without a network; these make them fail at once.
 		// The collector runs more often as the memory gets near the limit at which it is stopped.
 		Env:     []string{"GOPROXY=off", "GOTELEMETRY=off", "GOMEMLIMIT=1600MiB"},
-		Options: raw(`{"diagnosticsDelay": "100ms", "symbolMatcher": "FastFuzzy", "semanticTokens": false}`),
+		Options: raw(`{"symbolMatcher": "FastFuzzy", "semanticTokens": false}`),
 	},
 	{
 		Name: "typescript-language-server", Command: []string{"typescript-language-server", "--stdio"},
