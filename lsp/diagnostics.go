@@ -172,6 +172,9 @@ func (c *Client) pushed(ctx context.Context, d *document) ([]Diagnostic, error) 
 		c.mu.Lock()
 		p, news := c.published[d.path], c.news
 		c.mu.Unlock()
+		if c.hasRegistered("textDocument/diagnostic") {
+			return nil, errPulls
+		}
 		var quiet <-chan time.Time
 		switch {
 		case p.version != nil && *p.version >= version:
@@ -185,9 +188,6 @@ func (c *Client) pushed(ctx context.Context, d *document) ([]Diagnostic, error) 
 		}
 		if _, err := waitNews(ctx, news, quiet); err != nil {
 			return nil, err
-		}
-		if c.hasRegistered("textDocument/diagnostic") {
-			return nil, errPulls
 		}
 		select {
 		case <-c.conn.DisconnectNotify():
