@@ -154,10 +154,8 @@ func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out O
 	}
 	defer done()
 	q.client, q.notes = client, nil
-	if q.in.Operation != "diagnostics" { // which opens the file
-		if err := client.Open(ctx, q.path, q.text, info); err != nil {
-			return out, err
-		}
+	if err := client.Open(ctx, q.path, q.text, info); err != nil {
+		return out, err
 	}
 	out = Output{Operation: q.in.Operation, Server: client.Server.Name}
 	out.text, out.Results, err = q.answer(ctx, o, info)
