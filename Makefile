@@ -11,7 +11,7 @@ update: ## rewrite what is generated from definitions of tools, flags and settin
 	go test ./tools/builtin ./internal/cli ./e2e . -run '^(TestSnapshots|TestToolTable|TestReference|TestWire|TestDocumentExamples)$$' -update
 
 goldens: ## rewrite all goldens, which takes minutes; read the diff
-	go test ./tools/... ./toolsearch ./e2e ./internal/cli ./internal/file/textfile . -run '^Test' -update
+	go test ./tools/... ./toolsearch ./e2e ./internal/cli ./internal/file/textfile ./internal/exec/sandbox . -run '^Test' -update
 
 style: ## comments that resemble what AGENTS.md advises against
 	go run ./internal/style

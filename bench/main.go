@@ -109,6 +109,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 		return false, err
 	}
 	commands := measureShells(ctx, ours, sample.dir)
+	network := measureNetwork(ctx, ours, tmp)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -128,6 +129,8 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	}
 	err = errors.Join(printLog(out, ways), printEdits(out, editors), printPage(out, pages), printBatches(out, many))
 	slow, failed := printShells(out, commands)
+	missed, err = missed || slow, errors.Join(err, failed)
+	slow, failed = printNetwork(out, network)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printPool(out, others)
 	missed, err = missed || slow, errors.Join(err, failed)

@@ -26,6 +26,7 @@ type Change struct {
 	Before, After []byte // contents; nil if there is no file
 	Backup        string // the file with the old content, "" if there is none
 	Was           Entry  // the entry before the change
+	Dropped       bool   // whether the entry had settings that it has no more, which are in Backup
 }
 
 // Changed reports whether there is a difference.
@@ -58,8 +59,8 @@ func (r *Refusal) Unwrap() error { return r.Err }
 var ErrOther = errors.New("the name belongs to another server")
 
 // Snippet returns the text that a file needs for a server.
-func (p Place) Snippet(name, command string, args []string) string {
-	return p.Client.Format.Snippet([]string{p.Client.Table, name}, p.Client.entry(name, command, args))
+func (p Place) Snippet(name string, e Entry) string {
+	return p.Client.Format.Snippet([]string{p.Client.Table, name}, p.Client.entry(name, e))
 }
 
 // Entry returns the server with a name, and whether there is one.
@@ -77,26 +78,59 @@ func (p Place) Entry(name string) (e Entry, ok bool, err error) {
 	return e, ok, err
 }
 
-// Install adds a server to a file, or makes one with this name start command. It leaves other
-// settings of an entry. With dry it changes nothing. Errors are *Refusal, and the file is then as it
-// was.
-func (p Place) Install(ctx context.Context, name, command string, args []string, dry bool) (*Change, error) {
+// Ours returns the names of the servers in a file that are this program, in alphabetical order.
+func (p Place) Ours() (names []string) {
+	src, err := read(p.Path)
+	if err != nil {
+		return nil
+	}
+	value, _, _ := p.Client.Format.Get(src, p.Client.Table)
+	table, _ := value.(map[string]any)
+	for name, value := range table {
+		if parseEntry(value).Ours() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Install adds a server to a file, or makes one with this name start the command of e, or reach its
+// URL. It leaves other settings of an entry. If stdio became HTTP or the reverse, only those that
+// switch it on or off stay. With dry it changes nothing. Errors are *Refusal, and the file is
+// then as it was.
+func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
 		value, ok, err := p.Client.Format.Get(c.Before, path...)
 		if err != nil {
 			return false, err
 		}
-		entry := p.Client.entry(name, command, args)
+		entry := p.Client.entry(name, e)
 		if !ok {
 			c.After, err = p.Client.Format.Set(c.Before, path, entry)
 			return true, err
 		}
-		if c.Was = parseEntry(value); !c.Was.Ours() {
+		old, made := p.original(c.Before, name, value)
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (e.URL == "" || c.Was.URL != e.URL) { // a URL that the user names is accepted
 			return false, ErrOther
 		}
-		c.After = c.Before
 		table := value.(map[string]any)
+		if (c.Was.URL == "") != (e.URL == "") {
+			entry, c.Dropped = p.Client.replaced(name, c.Was, table, entry)
+			var rest []byte // the file without the entry
+			switch {
+			case !made:
+				rest, err = p.Client.Format.Remove(c.Before, path)
+			case old != "":
+				rest, err = read(old)
+			}
+			if err == nil {
+				c.After, err = p.Client.Format.Set(rest, path, entry)
+			}
+			return !made, err
+		}
+		c.After = c.Before
 		for _, m := range entry {
 			if old, has := table[m.Key]; slices.Contains(starts, m.Key) && (!has || !edit.Same(old, m.Value)) {
 				if c.After, err = p.Client.Format.Set(c.After, append(slices.Clone(path), m.Key), m.Value); err != nil {
@@ -104,14 +138,44 @@ func (p Place) Install(ctx context.Context, name, command string, args []string,
 				}
 			}
 		}
-		_, made := p.original(c.Before, name, value)
 		return !made, nil
 	})
 }
 
-// Uninstall removes a server from a file. If the file is one that Install made, it removes the file;
-// if it is as Install left it, the result is the backup, and the backup is removed.
-func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, error) {
+// replaced returns the entry that takes the place of one with the values of table, with its settings
+// that switch a server on or off, and whether other settings of the user are lost.
+func (c *Client) replaced(name string, was Entry, table map[string]any, entry edit.Object) (out edit.Object, lost bool) {
+	usual := map[string]any{}
+	if len(was.Command) > 0 || c.TakesURL() {
+		for _, m := range c.entry(name, was) {
+			usual[m.Key] = m.Value
+		}
+	}
+	for _, m := range entry {
+		if on, ok := table[m.Key].(bool); ok && slices.Contains(switches, m.Key) {
+			m.Value = on
+		}
+		out = append(out, m)
+	}
+	for _, key := range switches {
+		if on, ok := table[key].(bool); ok && !slices.ContainsFunc(out, func(m edit.Member) bool { return m.Key == key }) {
+			out = append(out, edit.Member{Key: key, Value: on})
+		}
+	}
+	for key, value := range table {
+		if _, on := value.(bool); on && slices.Contains(switches, key) || slices.Contains(starts, key) {
+			continue
+		}
+		was, known := usual[key]
+		lost = lost || !known || !edit.Same(value, was)
+	}
+	return out, lost
+}
+
+// Uninstall removes a server from a file. It accepts any entry with the given URL, if that is not "".
+// If the file is one that Install made, it removes the file; if it is as Install left it, the result is
+// the backup, and the backup is removed.
+func (p Place) Uninstall(ctx context.Context, name, url string, dry bool) (*Change, error) {
 	spent := ""
 	c, err := p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
@@ -120,11 +184,12 @@ func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, e
 			c.After = c.Before
 			return false, err
 		}
-		if c.Was = parseEntry(value); !c.Was.Ours() {
+		var made bool
+		spent, made = p.original(c.Before, name, value)
+		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (url == "" || c.Was.URL != url) {
 			return false, ErrOther
 		}
-		var made bool
-		if spent, made = p.original(c.Before, name, value); made {
+		if made {
 			if c.After = nil; spent != "" {
 				c.After, err = read(spent)
 			}
@@ -143,10 +208,10 @@ func (p Place) Uninstall(ctx context.Context, name string, dry bool) (*Change, e
 // one, or that Install made the file; it is false if anything else has changed since then.
 func (p Place) original(src []byte, name string, value any) (backup string, made bool) {
 	was := parseEntry(value)
-	if len(was.Command) == 0 {
+	if len(was.Command) == 0 && (was.URL == "" || !p.Client.TakesURL()) {
 		return "", false
 	}
-	entry := p.Client.entry(name, was.Command[0], was.Command[1:])
+	entry := p.Client.entry(name, was)
 	path := []string{p.Client.Table, name}
 	matches := func(old []byte) bool {
 		if _, ok, err := p.Client.Format.Get(old, path...); ok || err != nil {
@@ -198,6 +263,9 @@ func (p Place) change(ctx context.Context, dry bool, plan func(*Change) (bool, e
 func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool, error)) (c *Change, err error) {
 	if dry {
 		c = &Change{Path: p.Path}
+		if info, err := os.Stat(p.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o222 == 0 {
+			return c, workspace.ErrProtected
+		}
 		if c.Before, err = read(p.Path); err == nil {
 			_, err = plan(c)
 		}
@@ -208,7 +276,7 @@ func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool
 		return nil, err
 	}
 	defer roots.Close()
-	files := workspace.NewFiles(roots, func(string, string) error { return nil })
+	files := workspace.NewFiles(roots, func(string, string) error { return nil }).Private()
 	written, err := files.Update(ctx, p.Path, func(old *workspace.Old) ([]byte, error) {
 		if c != nil && c.Backup != "" { // the file has changed since then
 			if err := os.Remove(c.Backup); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // install installs with fixed arguments.
 func install(t *testing.T, p Place, dry bool) (*Change, error) {
-	return p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio"}, dry)
+	return p.Install(t.Context(), "toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}, dry)
 }
 
 // names returns the names in a folder.
@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: %q: %v, want %s", tc.client, tc.text, err, tc.want)
 			}
 		}
-		if _, err := p.Uninstall(t.Context(), "toolset", false); err == nil && !slices.Contains([]string{"vscode", "codex", "goose"}, tc.client) {
+		if _, err := p.Uninstall(t.Context(), "toolset", "", false); err == nil && !slices.Contains([]string{"vscode", "codex", "goose"}, tc.client) {
 			t.Errorf("%s: %q: uninstalled", tc.client, tc.text)
 		}
 		if got := names(t, filepath.Dir(p.Path)); content(t, p.Path) != tc.text || len(got) != 1 {
@@ -81,9 +81,11 @@ func TestOddFiles(t *testing.T) {
 	if err := os.Chmod(p.Path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, err := install(t, p, false)
-	if want := p.Path + ": file is write-protected: permission denied"; err == nil || err.Error() != want && runtime.GOOS != "windows" {
-		t.Errorf("a write-protected file: %v, want %s", err, want)
+	for _, dry := range []bool{true, false} {
+		_, err := install(t, p, dry)
+		if want := p.Path + ": file is write-protected: permission denied"; err == nil || err.Error() != want && runtime.GOOS != "windows" {
+			t.Errorf("a write-protected file, dry %v: %v, want %s", dry, err, want)
+		}
 	}
 	if content(t, p.Path) != "{}" || len(names(t, filepath.Dir(p.Path))) != 1 {
 		t.Error("it was changed")
@@ -130,7 +132,7 @@ func TestLink(t *testing.T) {
 	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(content(t, target), "toolset") {
 		t.Errorf("the target: %v, %v\n%s", info, err, content(t, target))
 	}
-	if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || content(t, target) != "{}\n" {
+	if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || content(t, target) != "{}\n" {
 		t.Errorf("uninstalled: %v\n%s", err, content(t, target))
 	}
 }
@@ -146,7 +148,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			write(t, p.Path, "{\"numStartups\": "+strings.Repeat("2", tries)+"}")
 		}
 		var err error
-		c.After, err = edit.JSON.Set(c.Before, []string{"mcpServers", "toolset"}, p.Client.entry("toolset", "mcp-toolset", nil))
+		c.After, err = edit.JSON.Set(c.Before, []string{"mcpServers", "toolset"}, p.Client.entry("toolset", Entry{Command: []string{"mcp-toolset"}}))
 		return true, err
 	})
 	if err != nil || tries != 3 || !strings.HasPrefix(content(t, p.Path), "{\"numStartups\": 22, \"mcpServers\"") {
@@ -176,7 +178,7 @@ func TestCancelled(t *testing.T) {
 func TestDry(t *testing.T) {
 	p := system(t, "linux", nil).User(Find("codex"))
 	change, err := install(t, p, true)
-	if err != nil || change.Before != nil || content(t, p.Path) != "none" || string(change.After) != p.Snippet("toolset", "/bin/mcp-toolset", []string{"stdio"}) {
+	if err != nil || change.Before != nil || content(t, p.Path) != "none" || string(change.After) != p.Snippet("toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}) {
 		t.Errorf("%+v, %v", change, err)
 	}
 }

@@ -7,6 +7,8 @@
 package clients
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +31,7 @@ type Client struct {
 	Format  edit.Format
 	Table   string // key of the table of servers
 	shape   shape
+	http    httpShape
 	// Workspace is the argument for the folder that the user has open, as the client replaces it.
 	Workspace string
 	// NeedsFolder reports that the client starts servers in no particular folder, and knows no
@@ -56,9 +59,35 @@ const (
 // longest that a command runs in the foreground.
 const callTimeout = 600
 
-// entry returns the value that starts a program with arguments.
-func (c *Client) entry(name, command string, args []string) edit.Object {
-	if args == nil {
+// tokenVariable is the variable of the client's environment that has the bearer token of a server
+// over HTTP. No token is ever written.
+const tokenVariable = "MCP_TOOLSET_TOKEN"
+
+// usualURL is where `mcp-toolset http` serves.
+const usualURL = "http://127.0.0.1:8808/mcp"
+
+// httpShape describes how a client writes a server over HTTP.
+type httpShape struct {
+	key  string // of the URL; "" if the client has no such form
+	kind string // value of the key type; "" for none
+	// reference is the value of tokenVariable as the client writes it. It is "" if the client does not
+	// replace variables.
+	reference string
+}
+
+// TakesURL reports whether the client's file can have servers over HTTP.
+func (c *Client) TakesURL() bool { return c.http.key != "" }
+
+// RefersToToken reports whether an entry of a server over HTTP names the variable with the token.
+func (c *Client) RefersToToken() bool { return c.http.reference != "" }
+
+// entry returns the value that describes a server in the client's file.
+func (c *Client) entry(name string, e Entry) edit.Object {
+	if e.URL != "" {
+		return c.httpEntry(name, e.URL)
+	}
+	command, args := e.Command[0], e.Command[1:]
+	if len(args) == 0 {
 		args = []string{} // not null
 	}
 	plain := edit.Object{{Key: "command", Value: command}, {Key: "args", Value: args}}
@@ -72,20 +101,60 @@ func (c *Client) entry(name, command string, args []string) edit.Object {
 	case opencodeShape:
 		return edit.Object{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}, {Key: "enabled", Value: true}}
 	case gooseShape:
-		return edit.Object{{Key: "enabled", Value: true}, {Key: "type", Value: "stdio"}, {Key: "name", Value: name}, {Key: "cmd", Value: command},
-			{Key: "args", Value: args}, {Key: "timeout", Value: callTimeout}}
+		return edit.Object{{Key: "enabled", Value: true}, {Key: "type", Value: "stdio"}, {Key: "name", Value: name}, {Key: "description", Value: ""}, // some versions need one
+			{Key: "cmd", Value: command}, {Key: "args", Value: args}, {Key: "timeout", Value: callTimeout}}
 	}
 	return plain
 }
 
-// starts lists the keys of an entry that select the program and its arguments. The others belong to
-// the user once the entry exists.
-var starts = []string{"type", "command", "cmd", "args"}
+func (c *Client) httpEntry(name, url string) (o edit.Object) {
+	add := func(key string, value any) { o = append(o, edit.Member{Key: key, Value: value}) }
+	if c.shape == gooseShape {
+		add("enabled", true)
+	}
+	if c.http.kind != "" {
+		add("type", c.http.kind)
+	}
+	if c.shape == gooseShape {
+		add("name", name)
+		add("description", "") // some versions need one
+	}
+	add(c.http.key, url)
+	switch {
+	case c.shape == codexShape:
+		add("bearer_token_env_var", c.http.reference)
+	case c.http.reference != "":
+		add("headers", edit.Object{{Key: "Authorization", Value: "Bearer " + c.http.reference}})
+	}
+	switch c.shape {
+	case opencodeShape:
+		add("enabled", true)
+	case codexShape:
+		add("tool_timeout_sec", callTimeout)
+	case gooseShape:
+		add("env_keys", []string{tokenVariable})
+		add("timeout", callTimeout)
+	case timedShape:
+		add("timeout", callTimeout)
+	}
+	return o
+}
+
+// starts lists the keys of an entry that select the program and its arguments, or the URL. The others
+// belong to the user once the entry exists.
+var starts = slices.Concat([]string{"type", "command", "cmd", "args"}, urlKeys)
+
+// switches lists the keys that switch an entry on or off.
+var switches = []string{"enabled", "disabled"}
+
+var urlKeys = []string{"url", "httpUrl", "serverUrl", "uri"}
 
 // Entry describes a server in a client's file.
 type Entry struct {
 	Command []string          // the program and its arguments; empty for one reached over HTTP
+	URL     string            // "" for one that the client starts
 	Env     map[string]string // variables that the client adds to the environment
+	Token   bool              // whether it names tokenVariable
 }
 
 // parseEntry returns the entry that a decoded value describes.
@@ -102,6 +171,13 @@ func parseEntry(value any) (e Entry) {
 			}
 		}
 	}
+	for _, key := range urlKeys {
+		if s, ok := table[key].(string); ok && len(e.Command) == 0 {
+			e.URL = s
+		}
+	}
+	text, _ := json.Marshal(table) // decoded values cannot fail
+	e.Token = bytes.Contains(text, []byte(tokenVariable))
 	for _, key := range []string{"env", "envs", "environment"} {
 		vars, _ := table[key].(map[string]any)
 		for name, value := range vars {
@@ -120,8 +196,12 @@ func parseEntry(value any) (e Entry) {
 var self, _ = os.Executable()
 
 // Ours reports whether the entry starts this program, from any folder or by a package manager. Under
-// another name, only the running program is recognized.
+// another name, only the running program is recognized. Over HTTP it is a server with the token of
+// this one, or one at the usual address.
 func (e Entry) Ours() bool {
+	if e.URL != "" {
+		return e.Token || e.URL == usualURL
+	}
 	if len(e.Command) > 0 && e.Command[0] == self {
 		return true
 	}

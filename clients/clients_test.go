@@ -2,6 +2,7 @@ package clients
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -88,7 +89,7 @@ func TestInstall(t *testing.T) {
 			} else {
 				write(t, p.Path, before)
 			}
-			first, err := p.Install(t.Context(), "toolset", command, []string{"stdio", "/src/app"}, false)
+			first, err := p.Install(t.Context(), "toolset", Entry{Command: []string{command, "stdio", "/src/app"}}, false)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.Name, name, err)
 				continue
@@ -97,27 +98,187 @@ func TestInstall(t *testing.T) {
 			if string(first.After) != installed || (first.Backup == "") != (before == "none") {
 				t.Errorf("%s, %s: %+v\n%s", c.Name, name, first, installed)
 			}
-			again, err := p.Install(t.Context(), "toolset", command, []string{"stdio", "/src/app"}, false)
+			again, err := p.Install(t.Context(), "toolset", Entry{Command: []string{command, "stdio", "/src/app"}}, false)
 			if err != nil || again.Changed() || content(t, p.Path) != installed {
 				t.Errorf("%s, %s: the second time: %v\n%s", c.Name, name, err, content(t, p.Path))
 			}
-			if again, err = p.Install(t.Context(), "toolset", command, []string{"stdio", "/other"}, false); err != nil || !again.Changed() || again.Backup != "" {
+			if again, err = p.Install(t.Context(), "toolset", Entry{Command: []string{command, "stdio", "/other"}}, false); err != nil || !again.Changed() || again.Backup != "" {
 				t.Errorf("%s, %s: with another folder: %v %+v", c.Name, name, err, again)
 			}
 			e, ok, err := p.Entry("toolset")
 			if want := []string{command, "stdio", "/other"}; err != nil || !ok || !slices.Equal(e.Command, want) || !e.Ours() {
 				t.Errorf("%s, %s: the entry is %q, %v, %v", c.Name, name, e.Command, ok, err)
 			}
-			if _, err := p.Uninstall(t.Context(), "toolset", false); err != nil || content(t, p.Path) != before {
+			if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || content(t, p.Path) != before {
 				t.Errorf("%s, %s: uninstalled: %v\n%s", c.Name, name, err, cmp.Diff(before, content(t, p.Path)))
 			}
 			if left := p.backups(); len(left) > 0 {
 				t.Errorf("%s, %s: %q are left", c.Name, name, left)
 			}
-			if none, err := p.Uninstall(t.Context(), "toolset", false); err != nil || none.Changed() {
+			if none, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || none.Changed() {
 				t.Errorf("%s, %s: uninstalled twice: %v", c.Name, name, err)
 			}
 		}
+	}
+}
+
+// A server over HTTP is written in the form of each client, without a token, and can take the place
+// of one that the client starts. Uninstalled, it leaves the file as it was.
+func TestInstallURL(t *testing.T) {
+	const url = "https://tools.example:8808/x"
+	want := map[string]string{
+		"claude-code": `{"mcpServers": {"toolset": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${MCP_TOOLSET_TOKEN}"}}}}`,
+		"cline":       `{"mcpServers": {"toolset": {"type": "streamableHttp", "url": "URL", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}, "timeout": 600}}}`,
+		"codex":       `[mcp_servers.toolset] url = "URL" bearer_token_env_var = "MCP_TOOLSET_TOKEN" tool_timeout_sec = 600`,
+		"cursor":      `{"mcpServers": {"toolset": {"url": "URL", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}}}}`,
+		"gemini-cli":  `{"mcpServers": {"toolset": {"httpUrl": "URL", "headers": {"Authorization": "Bearer ${MCP_TOOLSET_TOKEN}"}}}}`,
+		"goose":       `extensions: toolset: enabled: true type: "streamable_http" name: "toolset" description: "" uri: "URL" headers: Authorization: "Bearer ${MCP_TOOLSET_TOKEN}" env_keys: ["MCP_TOOLSET_TOKEN"] timeout: 600`,
+		"lm-studio":   `{"mcpServers": {"toolset": {"url": "URL"}}}`,
+		"opencode":    `{"mcp": {"toolset": {"type": "remote", "url": "URL", "headers": {"Authorization": "Bearer {env:MCP_TOOLSET_TOKEN}"}, "enabled": true}}}`,
+		"vscode":      `{"servers": {"toolset": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}}}}`,
+		"windsurf":    `{"mcpServers": {"toolset": {"serverUrl": "URL", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}}}}`,
+		"zed":         `{"context_servers": {"toolset": {"url": "URL"}}}`,
+	}
+	for i := range List {
+		c := &List[i]
+		if c.TakesURL() != (want[c.Name] != "") {
+			t.Errorf("%s: has a form for a URL: %v", c.Name, c.TakesURL())
+		}
+		if !c.TakesURL() {
+			continue
+		}
+		p := system(t, "linux", nil).User(c)
+		e := Entry{URL: url}
+		got := strings.NewReplacer("{ ", "{", " }", "}").Replace(strings.Join(strings.Fields(p.Snippet("toolset", e)), " "))
+		if got != strings.Replace(want[c.Name], "URL", url, 1) {
+			t.Errorf("%s:\n%s\nwant\n%s", c.Name, got, want[c.Name])
+		}
+		for name, before := range samples(c) {
+			if before == "none" {
+				_ = os.Remove(p.Path)
+			} else {
+				write(t, p.Path, before)
+			}
+			for _, e := range []Entry{{Command: []string{"/bin/mcp-toolset", "stdio"}}, e, e, {URL: url + "/mcp"}, e} {
+				if _, err := p.Install(t.Context(), "toolset", e, false); err != nil {
+					t.Fatalf("%s, %s, %+v: %v", c.Name, name, e, err)
+				}
+				if now, ok, err := p.Entry("toolset"); err != nil || !ok || now.URL != e.URL || !slices.Equal(now.Command, e.Command) {
+					t.Errorf("%s, %s: the entry is %+v, %v, %v", c.Name, name, now, ok, err)
+				}
+			}
+			if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || content(t, p.Path) != before {
+				t.Errorf("%s, %s: uninstalled: %v\n%s", c.Name, name, err, cmp.Diff(before, content(t, p.Path)))
+			}
+			if left := p.backups(); len(left) > 0 {
+				t.Errorf("%s, %s: %q are left", c.Name, name, left)
+			}
+		}
+	}
+}
+
+// A server over HTTP under this name that shows no sign of being ours is left alone. What the user
+// added to ours stays.
+func TestInstallURLOther(t *testing.T) {
+	p := system(t, "linux", nil).User(Find("zed"))
+	for text, ours := range map[string]bool{
+		`{"context_servers": {"toolset": {"url": "https://other.example/mcp"}}}`:                                                 false,
+		`{"context_servers": {"toolset": {"url": "http://127.0.0.1:8808/api"}}}`:                                                 false,
+		`{"context_servers": {"toolset": {"url": "http://127.0.0.1:8808/mcp", "headers": {"Authorization": "Bearer mine"}}}}`:    true,
+		`{"context_servers": {"toolset": {"url": "https://a.example/x", "headers": {"Authorization": "${MCP_TOOLSET_TOKEN}"}}}}`: true,
+	} {
+		write(t, p.Path, text)
+		_, err := p.Install(t.Context(), "toolset", Entry{URL: "http://127.0.0.1:8808/mcp"}, false)
+		if (err == nil) != ours || !ours && !errors.Is(err, ErrOther) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got := content(t, p.Path); strings.Contains(text, "headers") && !strings.Contains(got, text[strings.Index(text, `"headers"`):]) {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// An entry over HTTP without a sign of this program is removed if the user names its URL.
+func TestUninstallURL(t *testing.T) {
+	const before, url = "{\"theme\": \"a\"}", "https://tools.example/mcp"
+	for _, name := range []string{"zed", "lm-studio", "windsurf"} {
+		p := system(t, "linux", nil).User(Find(name))
+		write(t, p.Path, before)
+		if _, err := p.Install(t.Context(), "toolset", Entry{URL: url}, false); err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(content(t, p.Path), "\"a\"", "\"b\"", 1)
+		changed = strings.Replace(changed, tokenVariable, "MINE", 1)
+		write(t, p.Path, changed)
+		for _, other := range []string{"", url + "/", "https://tools.example"} {
+			if _, err := p.Uninstall(t.Context(), "toolset", other, false); !errors.Is(err, ErrOther) || content(t, p.Path) != changed {
+				t.Errorf("%s, %q: %v\n%s", name, other, err, content(t, p.Path))
+			}
+		}
+		if _, err := p.Uninstall(t.Context(), "toolset", url, false); err != nil || strings.Contains(content(t, p.Path), url) || !strings.Contains(content(t, p.Path), "\"b\"") {
+			t.Errorf("%s: %v\n%s", name, err, content(t, p.Path))
+		}
+	}
+}
+
+// If stdio becomes HTTP or the reverse, the entry stays switched off, and other settings of the user
+// are reported as dropped.
+func TestInstallOtherKind(t *testing.T) {
+	stdio, http := Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}, Entry{URL: usualURL}
+	for _, tc := range []struct {
+		client, text, stays string
+		to                  Entry
+		dropped             bool
+	}{
+		{"cline", `{"mcpServers": {"toolset": {"command": "mcp-toolset", "args": [], "timeout": 600, "disabled": true}}}`, `"disabled": true`, http, false},
+		{"cline", `{"mcpServers": {"toolset": {"command": "mcp-toolset", "args": [], "timeout": 5, "disabled": true}}}`, `"disabled": true`, http, true},
+		{"opencode", `{"mcp": {"toolset": {"type": "remote", "url": "http://127.0.0.1:8808/mcp", "enabled": false}}}`, `"enabled": false`, stdio, false},
+		{"cursor", `{"mcpServers": {"toolset": {"command": "mcp-toolset", "args": [], "env": {"A": "b"}}}}`, usualURL, http, true},
+		{"codex", "[mcp_servers.toolset]\ncommand = \"mcp-toolset\"\nenabled = false\n\n[mcp_servers.toolset.env]\nA = \"b\"\n", "enabled = false", http, true},
+		{"goose", "extensions:\n  toolset:\n    name: toolset\n    cmd: mcp-toolset\n    args: []\n    enabled: false\n", "enabled: false", http, false},
+	} {
+		p := system(t, "linux", nil).User(Find(tc.client))
+		write(t, p.Path, tc.text)
+		change, err := p.Install(t.Context(), "toolset", tc.to, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, p.Path); !strings.Contains(got, tc.stays) || change.Dropped != tc.dropped || content(t, change.Backup) != tc.text {
+			t.Errorf("%s became %s, %+v", tc.text, got, change)
+		}
+	}
+}
+
+// A new file and a backup are private. A file that exists keeps its mode, and a file that was made is
+// removed.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("access lists decide there")
+	}
+	p := system(t, "linux", nil).User(Find("cursor"))
+	mode := func(path string) fs.FileMode {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode()
+	}
+	if _, err := install(t, p, false); err != nil || mode(p.Path) != 0o600 {
+		t.Errorf("a new file: %v, %v", mode(p.Path), err)
+	}
+	if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || content(t, p.Path) != "none" {
+		t.Errorf("%v, %q is left", err, content(t, p.Path))
+	}
+	write(t, p.Path, "{}")
+	if err := os.Chmod(p.Path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	change, err := install(t, p, false)
+	if err != nil || mode(p.Path) != 0o640 || mode(change.Backup) != 0o600 {
+		t.Errorf("a file: %v, its backup: %v, %v", mode(p.Path), mode(change.Backup), err)
+	}
+	if _, err := p.Uninstall(t.Context(), "toolset", "", false); err != nil || mode(p.Path) != 0o640 {
+		t.Errorf("uninstalled: %v, %v", mode(p.Path), err)
 	}
 }
 
@@ -131,14 +292,14 @@ func TestUninstallChanged(t *testing.T) {
 				continue // which of them is known from the backup only
 			}
 			write(t, p.Path, before)
-			change, err := p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio"}, false)
+			change, err := p.Install(t.Context(), "toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio"}}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := os.Remove(change.Backup); err != nil {
 				t.Fatal(err)
 			}
-			change, err = p.Uninstall(t.Context(), "toolset", false)
+			change, err = p.Uninstall(t.Context(), "toolset", "", false)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.Name, name, err)
 				continue
@@ -170,7 +331,7 @@ func TestInstallKeepsSettings(t *testing.T) {
 		c := Find(name)
 		p := system(t, "linux", nil).User(c)
 		write(t, p.Path, text)
-		change, err := p.Install(t.Context(), "toolset", "/bin/mcp-toolset", []string{"stdio", "/b"}, false)
+		change, err := p.Install(t.Context(), "toolset", Entry{Command: []string{"/bin/mcp-toolset", "stdio", "/b"}}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

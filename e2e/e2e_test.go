@@ -111,8 +111,21 @@ func TestScripts(t *testing.T) {
 			env.Defer(func() { _ = server.stop() })
 			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755) // a script may have files there
 		},
-		Cmds: commands,
+		Cmds:      commands,
+		Condition: func(name string) (bool, error) { return condition(bin, name) },
 	})
+}
+
+// condition returns the value of a condition of the scripts. [network] holds where commands
+// have a network of their own.
+func condition(bin, name string) (bool, error) {
+	if name != "network" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	cmd := exec.Command(filepath.Join(bin, "mcp-toolset"), "doctor", "--verbose")
+	cmd.Dir = os.TempDir()
+	out, _ := cmd.Output()
+	return strings.Contains(string(out), "\n  pass  network "), nil
 }
 
 // exitCode is the script command `exitcode N PROGRAM ARG...`.

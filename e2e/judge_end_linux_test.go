@@ -61,23 +61,27 @@ func TestJudgesEndWithCall(t *testing.T) {
 }
 
 // newPipes returns the pipes that the server has open, except those that it had before and
-// those to its children: supervisors are started ahead.
+// those to its descendants: supervisors are started ahead.
 func newPipes(t *testing.T, s *shellServer, before map[string]bool) map[string]bool {
 	t.Helper()
 	open := pipes(t, s.cmd.Process.Pid)
 	maps.DeleteFunc(open, func(pipe string, _ bool) bool { return before[pipe] })
-	lists, err := filepath.Glob(filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid), "task", "*", "children"))
-	if err != nil || len(lists) == 0 {
-		t.Fatalf("the server's children are not listed: %v", err)
+	below := []string{fmt.Sprint(s.cmd.Process.Pid)}
+	for i := 0; i < len(below); i++ {
+		lists, err := filepath.Glob(filepath.Join("/proc", below[i], "task", "*", "children"))
+		if i == 0 && (err != nil || len(lists) == 0) {
+			t.Fatalf("the server's children are not listed: %v", err)
+		}
+		for _, list := range lists {
+			children, _ := os.ReadFile(list)
+			below = append(below, strings.Fields(string(children))...)
+		}
 	}
-	for _, list := range lists {
-		children, _ := os.ReadFile(list)
-		for _, child := range strings.Fields(string(children)) {
-			files, _ := filepath.Glob(filepath.Join("/proc", child, "fd", "*"))
-			for _, f := range files {
-				if pipe, err := os.Readlink(f); err == nil {
-					delete(open, pipe)
-				}
+	for _, child := range below[1:] {
+		files, _ := filepath.Glob(filepath.Join("/proc", child, "fd", "*"))
+		for _, f := range files {
+			if pipe, err := os.Readlink(f); err == nil {
+				delete(open, pipe)
 			}
 		}
 	}

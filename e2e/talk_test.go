@@ -21,7 +21,7 @@ import (
 //	send TOOL JSON       makes a call without waiting
 //	cancel               cancels the call that was sent last
 //	answer               prints the next answer to sent calls, in the order of sending
-//	stop                 closes the server's input and waits until it ends
+//	end                  closes the server's input and waits until it ends
 //	keep NAME REGEXP     sets a variable to the match of the first group in the last output
 //	await FILE           waits until a file exists
 
@@ -29,7 +29,7 @@ import (
 func talkCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": serveCommand, "ask": askCommand, "send": sendCommand, "cancel": cancelCommand,
-		"answer": answerCommand, "stop": stopCommand, "keep": keepCommand, "await": awaitCommand,
+		"answer": answerCommand, "end": stopCommand, "keep": keepCommand, "await": awaitCommand,
 	}
 }
 

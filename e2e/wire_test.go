@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,7 +66,11 @@ func playTranscript(t *testing.T, file string, start func(t *testing.T, root str
 		f := &archive.Files[i]
 		switch name, isFile := strings.CutPrefix(f.Name, "files/"); {
 		case isFile:
-			if err := os.WriteFile(filepath.Join(root, name), f.Data, 0o600); err != nil {
+			path := filepath.Join(root, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		case f.Name == "client":
@@ -136,14 +141,29 @@ type stdioWire struct {
 	lines chan string
 }
 
-func startStdio(t *testing.T, root string) wire { return stdioWith(t, root, allowsBash(t)...) }
+func startStdio(t *testing.T, root string) wire {
+	return stdioWith(t, root, append(allowsBash(t), skillsOf(root)...)...)
+}
+
+// skillsOf returns the arguments for the skills of a transcript.
+func skillsOf(root string) []string {
+	if dir := filepath.Join(root, "skills"); exists(dir) {
+		return []string{"--skills", dir}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
 
 // stdioWith starts a stdio server with further arguments.
 func stdioWith(t *testing.T, root string, args ...string) *stdioWire {
 	// Without a sandbox, so that the list of tools is the same on every machine. With hints,
 	// so that it is the same over both transports: requests without a session get hints.
 	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--deferral", "hints", "--sandbox", "off", root}, args...)...)
-	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -203,12 +223,13 @@ func (w *stdioWire) exchange(t *testing.T, line string) (got []string) {
 type httpWire struct {
 	url     string
 	session string
+	status  int // of the last response
 }
 
 const wireToken = "a-token-for-tests-only"
 
 func startHTTP(t *testing.T, root string) wire {
-	return serveWith(t, root, append(allowsBash(t), "--deferral", "hints")...)
+	return serveWith(t, root, slices.Concat(allowsBash(t), skillsOf(root), []string{"--deferral", "hints"})...)
 }
 
 // allowsBash returns the arguments of a server that lists all tools and asks as by default,
@@ -230,7 +251,7 @@ func serveWith(t *testing.T, root string, args ...string) *httpWire {
 // serveIn is like serveWith, with a state folder.
 func serveIn(t *testing.T, state, root string, args ...string) *httpWire {
 	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root}, args...)...)
-	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+state)
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -264,6 +285,7 @@ func (w *httpWire) exchange(t *testing.T, line string) (got []string) {
 		Method string
 		Params struct {
 			Name string
+			URI  string
 			Meta map[string]any `json:"_meta"`
 		}
 	}
@@ -271,8 +293,8 @@ func (w *httpWire) exchange(t *testing.T, line string) (got []string) {
 	if version, ok := m.Params.Meta["io.modelcontextprotocol/protocolVersion"].(string); ok {
 		r.Header.Set("Mcp-Protocol-Version", version)
 		r.Header.Set("Mcp-Method", m.Method)
-		if m.Params.Name != "" {
-			r.Header.Set("Mcp-Name", m.Params.Name)
+		if name := m.Params.Name + m.Params.URI; name != "" {
+			r.Header.Set("Mcp-Name", name)
 		}
 	} else if w.session != "" {
 		r.Header.Set("Mcp-Session-Id", w.session)
@@ -282,6 +304,7 @@ func (w *httpWire) exchange(t *testing.T, line string) (got []string) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	w.status = resp.StatusCode
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}

@@ -133,7 +133,7 @@ func (p *Pipeline) isReady(server string) bool {
 // the error that ended the wait.
 func (c *call) find(ctx context.Context, name string) (*tools.Tool, error) {
 	p := c.p
-	t, err := p.Registry.Lookup(name)
+	t, err := p.Registry.View(c.Session.View().Profile).Lookup(name)
 	var unknown *tools.UnknownTool
 	if p.Await == nil || c.Ticket == nil || !errors.As(err, &unknown) || unknown.Server == "" {
 		return t, err
@@ -142,5 +142,5 @@ func (c *call) find(ctx context.Context, name string) (*tools.Tool, error) {
 	if err := p.stepAside(ctx, &c.Request, unknown.Server, wait); err != nil {
 		return nil, err
 	}
-	return p.Registry.Lookup(name)
+	return p.Registry.View(c.Session.View().Profile).Lookup(name)
 }

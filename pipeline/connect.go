@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-toolset/internal/consent/approval"
 	faults "mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -21,10 +22,6 @@ import (
 // programs wait longer for a proxy.
 const connectionTime = 30 * time.Second
 
-// connectionName is the name under which connections appear in questions, approvals and the
-// audit log.
-const connectionName = "Network"
-
 // connectionInput is the input of a connection.
 type connectionInput struct {
 	Host string `json:"host" jsonschema:"Host name or address"`
@@ -37,7 +34,7 @@ func (in connectionInput) site() site.Site { return site.Site{Host: in.Host, Por
 var connectionTool = sync.OnceValue(func() *tools.Tool {
 	always := tools.Always[connectionInput]()
 	return tools.MustBuild(tools.Def[connectionInput, connectionInput, struct{}]{
-		Name: connectionName, Title: "Connect a command", Prompt: "A connection of a command.",
+		Name: approval.Network, Title: "Connect a command", Prompt: "A connection of a command.",
 		SearchHint:  "network connection of a command to a host",
 		Description: func(in connectionInput) string { return "Let commands connect to " + in.site().String() },
 		// The decision on the command has covered its effects.
@@ -62,7 +59,7 @@ type connections struct {
 // newConnections returns the connections of a call, and how they learn of its end.
 func (c *call) newConnections() (tools.Connections, func()) {
 	s := &connections{p: c.p, ended: make(chan struct{}), request: Request{
-		Tool: connectionName, Session: c.Session, Log: c.p.Log, ID: c.ID, Unattended: c.Unattended,
+		Tool: approval.Network, Session: c.Session, Log: c.p.Log, ID: c.ID, Unattended: c.Unattended,
 	}}
 	if c.AskWaits {
 		s.request.Ask = c.Ask
@@ -70,31 +67,49 @@ func (c *call) newConnections() (tools.Connections, func()) {
 	return tools.Connections{Allow: s.allow, CheckAddr: s.check}, sync.OnceFunc(func() { close(s.ended) })
 }
 
-// rules returns the present rules on connections.
-func (s *connections) rules() *policy.Policy { return s.p.Policy.Connections() }
-
-// check returns an error unless a connection to an address of the site may be made.
-func (s *connections) check(to site.Site, addr netip.Addr) error {
-	if d := s.rules().CheckAddr(to, addr); d.Behavior != policy.Allow {
-		return faults.New(d.Reason, sentence(d.Next))
-	}
-	return nil
-}
-
-// allow decides on a connection. If the decision is to ask, it asks the client's user, if
-// there is one, and waits for the answer.
-func (s *connections) allow(ctx context.Context, to site.Site) error {
+// newCall returns the call for a connection to a site.
+func (s *connections) newCall(to site.Site) (*call, error) {
 	input, err := json.Marshal(connectionInput{to.Host, to.Port})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := s.request
 	r.Arguments, r.ID, r.Ask = input, "", nil
 	c := s.p.newCall(r)
 	c.tool, c.record.parent, c.before = connectionTool(), s.request.ID, &before{}
+	return c, nil
+}
+
+// check returns an error unless a connection to an address of the site may be made.
+func (s *connections) check(to site.Site, addr netip.Addr) error {
+	d := s.p.connections.CheckAddr(to, addr)
+	if d.Behavior == policy.Allow {
+		return nil
+	}
+	c, err := s.newCall(to)
+	if err != nil {
+		return err
+	}
+	c.record.decided = d
+	c.refuse(refused(d))
+	_ = c.logged(context.Background(), nil, nil) // it is refused in any case
+	return faults.New(d.Reason, sentence(d.Next))
+}
+
+// allow decides on a connection. If the decision is to ask, it asks the client's user, if
+// there is one, and waits for the answer.
+func (s *connections) allow(ctx context.Context, to site.Site) error {
+	c, err := s.newCall(to)
+	if err != nil {
+		return err
+	}
 	err = stages(ctx, c.loggable, c.parse, c.prepare, s.decide(c), func(ctx context.Context) error { return s.ask(ctx, c, to) })
 	if err != nil {
 		why := toRefusal(ctx, err)
+		if d := c.decision; to.Class() == site.Loopback && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
+			why = &refusal{stageRefused, "nothing in this session listens on " + to.String(),
+				"Start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session."}
+		}
 		c.refuse(why)
 		err = faults.New(why.fact, why.next)
 	}
@@ -107,7 +122,7 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 // decide returns the stage that decides on a connection.
 func (s *connections) decide(c *call) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c.rules = s.rules()
+		c.rules = s.p.connections
 		return c.decide(ctx)
 	}
 }
@@ -120,7 +135,7 @@ func (s *connections) ask(ctx context.Context, c *call, to site.Site) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectionTime)
 	defer cancel()
-	first, done := s.request.Session.Question(ctx, connectionName+" "+to.String())
+	first, done := s.request.Session.Question(ctx, approval.Network+" "+c.subject.Value)
 	defer done()
 	// Another connection may have been answered meanwhile.
 	if err := s.decide(c)(ctx); err != nil {
@@ -130,6 +145,15 @@ func (s *connections) ask(ctx context.Context, c *call, to site.Site) error {
 		c.Ask = func(_ context.Context, q Question) (Reply, error) { return s.put(ctx, q) }
 	}
 	return c.ask(context.WithoutCancel(ctx))
+}
+
+// agreedSite returns the site that an answer about a call to a site is about. For a
+// connection, the ports of HTTP and HTTPS are one: most servers redirect from one to the other.
+func (c *call) agreedSite(s site.Site) site.Site {
+	if c.tool.Name == approval.Network && s.Port == 80 {
+		s.Port = 443
+	}
+	return s
 }
 
 // put asks a question. It gives no answer when the time is over or the call has ended.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -28,9 +29,12 @@ func (b *bench) connect(t *testing.T, hosts string, asker Asker) string {
 // audit log. A question is put once for each host in a session.
 func TestConnections(t *testing.T) {
 	b := newBench(t, `{"permissions":{"allow":["WebFetch(domain:ok.example)"],"deny":["WebFetch(domain:no.example)"]}}`)
+	var mu sync.Mutex
 	var logged []string
 	b.Audit = func(_ context.Context, e audit.Entry) error {
-		if e.Tool == connectionName {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Tool == approval.Network {
 			logged = append(logged, string(e.Input)+" "+e.Decision.Behavior+" "+e.Outcome)
 			if e.Parent == "" || e.Parent == e.Call {
 				t.Errorf("the entry belongs to no call: %+v", e)
@@ -39,7 +43,7 @@ func TestConnections(t *testing.T) {
 		return nil
 	}
 	folder := b.approvals(t)
-	const unknown = "no rule names the host %; approval # is pending. Ask the user to run `mcp-toolset approve #` (or `mcp-toolset deny #`) on the machine of the server, then send exactly this call again."
+	const unknown = "no rule names the host %; approval # is pending. Ask the user to run `mcp-toolset approve #` (or `mcp-toolset deny #`) on the machine of the server, then run the command again."
 	pending := func(host, number string) string {
 		return strings.NewReplacer("%", host, "#", number).Replace(unknown)
 	}

@@ -37,7 +37,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, As: r.As, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
-		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env), Hook: c.opinion,
+		Match: r.Matcher(base), Readable: c.p.readable(env.Session), Own: r.Check(env), Hook: c.opinion,
 	}
 	c.target, c.access = nil, policy.Edit
 	if r.Facts.ReadOnly {
@@ -57,7 +57,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	}
 	if r.Site != nil {
 		req.Site = r.Site
-		c.subject = approval.Subject{Kind: "site", Value: r.Site.String()}
+		c.subject = approval.Subject{Kind: "site", Value: c.agreedSite(*r.Site).String()}
 		return c.decideOn(req), nil
 	}
 	if r.Path == "" {

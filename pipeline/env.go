@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
@@ -24,7 +25,7 @@ func (c *call) newEnv() *tools.Env {
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was
 	// allowed.
-	more := readable(env.Session)
+	more := c.p.readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
 		d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
@@ -99,4 +100,6 @@ func (c *call) granted(canonical string, d policy.Decision) bool {
 }
 
 // readable returns the paths outside of the roots that a session may read.
-func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }
+func (p *Pipeline) readable(v session.View) []string {
+	return slices.Concat([]string{v.Results}, v.Outputs, p.Readable)
+}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-toolset/internal/record/results"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -25,7 +26,7 @@ func TestLong(t *testing.T) {
 	defer store.Close()
 	dir := store.Hold("s")
 	r := rand.New(rand.NewPCG(1, 2))
-	p := New(Config{Results: store})
+	p := New(Config{Results: store, Policy: policy.New(policy.Config{})})
 	for n := range 90 {
 		keep := []tools.Excerpt{tools.ExcerptHead, tools.ExcerptTail, tools.ExcerptEnds}[n%3]
 		limit := 1000 + r.IntN(3000)

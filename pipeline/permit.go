@@ -92,15 +92,7 @@ func (c *call) further(about approval.Request) string {
 	if c.p.Approvals == nil || about.Subject.Kind != "site" || about.Once != "" || about.Session == "" {
 		return ""
 	}
-	return fmt.Sprintf("further %s to %s", c.siteCalls(), about.Subject.Value)
-}
-
-// siteCalls describes the calls of the tool for the user.
-func (c *call) siteCalls() string {
-	if c.tool.Name == connectionName {
-		return "connections of commands"
-	}
-	return "calls of " + c.tool.Name
+	return fmt.Sprintf("further %s to %s", approval.SiteCalls(c.tool.Name), about.Subject.Value)
 }
 
 // agreeOnSite records what the approval of a call to a site also allows.
@@ -142,7 +134,7 @@ func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision,
 	if err != nil {
 		return d, fault(approval.UnavailableText(err), d)
 	}
-	return d, fault(approval.PendingText(number), d)
+	return d, fault(approval.PendingText(number, c.tool.Name), d)
 }
 
 // always returns the text that describes what "always" also allows, or "" if it
@@ -161,7 +153,7 @@ func (c *call) always(about approval.Request) string {
 	case "path":
 		return fmt.Sprintf("future %s %s in this workspace", map[string]string{"Read": "reads of", "Edit": "changes to"}[about.Subject.Access], about.Subject.Value)
 	case "site":
-		return fmt.Sprintf("future %s to %s in this workspace", c.siteCalls(), about.Subject.Value)
+		return fmt.Sprintf("future %s to %s in this workspace", approval.SiteCalls(c.tool.Name), about.Subject.Value)
 	default:
 		return "future calls of " + c.tool.Name + " with exactly this input in this workspace"
 	}

@@ -367,7 +367,7 @@ func TestPendingInstead(t *testing.T) {
 		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on the machine of the server, then send exactly this call again.",
 	} {
 		d.Alternative = instead
-		if got := fault(approval.PendingText(7), d).Error(); got != want {
+		if got := fault(approval.PendingText(7, "Do"), d).Error(); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

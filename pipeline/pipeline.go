@@ -121,6 +121,13 @@ type Config struct {
 	// Journal records the calls of each session. It may be nil.
 	Journal *journal.Journal
 
+	// Applies returns a note on a file that a tool has read or changed, for the answer of a
+	// session; "": none. It may be nil.
+	Applies func(v session.View, tool, path string) string
+
+	// Readable lists folders outside of the roots that every session may read.
+	Readable []string
+
 	// Events holds the events of sessions, which answers deliver. It may be nil.
 	Events *event.Registry
 
@@ -147,6 +154,8 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
+	connections *policy.Policy // the rules on connections of commands
+
 	room     room // budget for large inputs
 	aside    asides
 	unlogged atomic.Bool // an audit write has failed; loggable tries again
@@ -161,7 +170,7 @@ func New(c Config) *Pipeline {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{Config: c, room: newRoom(budget)}
+	return &Pipeline{Config: c, connections: c.Policy.Connections(), room: newRoom(budget)}
 }
 
 // Request is one call of a client.

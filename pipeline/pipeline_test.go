@@ -199,7 +199,7 @@ func newBench(t *testing.T, text string) *bench {
 		}),
 		doer("Head", short(tools.ExcerptHead)), doer("Tail", short(tools.ExcerptTail)), doer("Ends", short(tools.ExcerptEnds)),
 		read.New(read.Options{}),
-	}, tools.Gates{Denied: func(t *tools.Tool) (string, bool) { return "it is gone", t.Name == "Gone" }})
+	}, tools.Gates{Features: map[string]bool{"off": false}, Denied: func(t *tools.Tool) (string, bool) { return "it is gone", t.Name == "Gone" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 		}
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
+	c.applies(resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)
 	c.remember(resp)
@@ -87,6 +88,16 @@ func (c *call) notice(resp *tools.Response) {
 	}
 	if first {
 		resp.Content = append(resp.Content, tools.Text{Text: c.p.Notice})
+	}
+}
+
+// applies adds the note of Config.Applies to the result of a call on a file.
+func (c *call) applies(resp *tools.Response) {
+	if c.p.Applies == nil || resp == nil || resp.Failed || c.prepared == nil || c.prepared.Path == "" {
+		return
+	}
+	if note := c.p.Applies(c.Session.View(), c.tool.Name, c.prepared.Path); note != "" {
+		resp.Content = append(resp.Content, tools.Text{Text: note})
 	}
 }
 

@@ -108,7 +108,7 @@ type call struct {
 	asked   policy.Request // the last request to the policy
 
 	network tools.Connections // connections of its commands; zero before prepare
-	end     func()            // tells network that the call has ended; nil before prepare
+	end     func()            // closes network at the end of the call; nil before prepare
 
 	nesting sync.Mutex   // allows one nested call at a time
 	stop    func()       // ends watch

@@ -23,9 +23,10 @@ var protectedNames = []string{
 	// Agents.
 	".mcp-toolset", ".mcp.json", ".claude", ".cursor", ".windsurf", ".gemini", ".codex", ".kiro", ".continue", ".roo", ".cline", ".kilocode",
 	".amazonq", ".junie", ".augment", ".trae", ".goose", ".qwen", ".factory", ".openhands", ".crush", ".crush.json", "crush.json",
-	".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml",
-	// Package managers: these files select the program or what it loads.
-	".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config", ".cargo/config.toml",
+	".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".agents/skills",
+	// Package managers: these files select the program or what it loads, and name registries that
+	// commands may reach (web/registry).
+	".config/go/env", "pip.conf", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config", ".cargo/config.toml",
 	// Shells, debuggers and interpreters, which read these files at the start.
 	".envrc", "mise.toml", ".mise.toml", ".mise", ".ripgreprc", ".ssh",
 	".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",

@@ -85,8 +85,9 @@ func (c *call) siteConcern() *Decision {
 }
 
 // CheckAddr decides on the address of a site, directly before a connection to it. The call
-// itself has been allowed by Decide. The address is invalid if it cannot be resolved here. A deny or ask rule on the address refuses it, as does
-// an address that is not public and that no rule names.
+// itself has been allowed by Decide. The address is invalid if it cannot be resolved here. A
+// deny or ask rule on the address refuses it, as does an address that is not public and that
+// no rule names.
 func (p *Policy) CheckAddr(s site.Site, addr netip.Addr) Decision {
 	c := call{p: p}
 	for b := Deny; b <= Ask; b++ {
@@ -100,7 +101,8 @@ func (p *Policy) CheckAddr(s site.Site, addr netip.Addr) Decision {
 		return c.unresolvedSite(s)
 	}
 	class := site.ClassOf(addr)
-	if class == site.Public || p.named(s, func(q site.Pattern) bool { return q.Opens(s, addr) }) {
+	mirrored := p.usual(func(q site.Pattern) bool { return q.Exactly(s) }) && site.Mirrors(addr)
+	if class == site.Public || mirrored || p.named(s, func(q site.Pattern) bool { return q.Opens(s, addr) }) {
 		return Decision{Behavior: Allow, Layer: LayerSite, Reason: "the address is public, or a rule names it"}
 	}
 	return Decision{

@@ -133,6 +133,12 @@ func TestConnections(t *testing.T) {
 	if d := New(config).Connections().CheckAddr(private, netip.MustParseAddr("10.1.1.1")); d.Behavior != Allow {
 		t.Errorf("the address of a registry of the configuration: %+v", d)
 	}
+	for addr, want := range map[string]Behavior{"10.0.0.9": Allow, "203.0.113.8": Allow, "fd00::9": Allow, "127.0.0.1": Deny, "::1": Deny, "169.254.169.254": Deny, "fe80::1": Deny, "168.63.129.16": Deny, "fd00:ec2::254": Deny, "0.0.0.0": Deny, "224.0.0.1": Deny} {
+		known := site.Site{Host: "proxy.golang.org", Port: 443}
+		if d := New(config).Connections().CheckAddr(known, netip.MustParseAddr(addr)); d.Behavior != want {
+			t.Errorf("a mirror at %s: %+v", addr, d)
+		}
+	}
 	if d := New(config).CheckAddr(private, netip.MustParseAddr("10.1.1.1")); d.Behavior != Deny {
 		t.Errorf("the same address, for WebFetch: %+v", d)
 	}

@@ -127,7 +127,9 @@ func (r Rules) before(b Behavior, other *rule, concern func(r, q *rule) bool) (b
 	for before = Deny; before < b; before++ {
 		for i := range r.lists[before] {
 			q := &r.lists[before][i]
-			same := q.same(other) || !q.prefix && q.whole && q.tool == other.tool || q.prefix && q.names(other.tool)
+			// A rule on a host also decides on connections of commands, a rule on the whole tool does not.
+			whole := !q.prefix && q.whole && q.tool == other.tool && other.site == nil
+			same := q.same(other) || whole || q.prefix && q.names(other.tool)
 			if q.broken == nil && same && concern(other, q) {
 				return before, q
 			}

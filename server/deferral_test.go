@@ -178,7 +178,7 @@ func TestDeferredNames(t *testing.T) {
 			}
 		}
 		r.SetServers(c.servers)
-		text := instructions(c.roots, r, tools.DeferDispatch, Conditions{Sandbox: true, Plan: true, Asks: true})
+		text := instructions(c.roots, r, nil, tools.DeferDispatch, Conditions{Sandbox: true, Plan: true, Asks: true}, MaxInstructions)
 		if len(text) > MaxInstructions || !strings.Contains(text, c.want) || strings.Contains(text, c.never) {
 			t.Errorf("%d bytes, want %q and not %q: %s", len(text), c.want, c.never, text)
 		}

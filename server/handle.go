@@ -13,6 +13,8 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/pipeline"
+	"mcp-toolset/session"
+	"mcp-toolset/skills"
 	"mcp-toolset/tools"
 )
 
@@ -21,6 +23,7 @@ import (
 // reaches a handler through the library.
 type incoming struct {
 	method    string
+	profile   *session.Profile // that of the URL
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer
@@ -31,7 +34,9 @@ type incoming struct {
 	tool      string                                // name of the called tool, once known
 	found     *tools.Tool                           // the called tool; nil: not known yet
 	arguments json.RawMessage                       // of the call, if the library does not get them
-	unknown   *tools.UnknownTool                    // set if no tool has the called name
+	unknown   error                                 // why there is no such tool, prompt or resource; nil: there is, or it is not known
+	skill     *skills.Skill                         // of a prompts/get
+	extra     func() []byte                         // answers a method that the library does not know; nil: none
 
 	initialized bool // set after a successful initialize
 }
@@ -60,13 +65,14 @@ const carrier = "call"
 // audit log and stores the error, because the library only answers "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
-	t, err := s.Registry.Catalogue().For(s.offered(ctx)).Lookup(req.Params.Name)
+	t, err := s.Registry.View(s.profile(ctx)).For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
-		if in.unknown, _ = err.(*tools.UnknownTool); in.unknown != nil && in.unknown.Server != "" {
+		if unknown, ok := err.(*tools.UnknownTool); ok && unknown.Server != "" {
 			// The upstream server may have the tool; the call waits for it.
-			in.tool, in.unknown, req.Params.Name = req.Params.Name, nil, carrier
+			in.tool, req.Params.Name = req.Params.Name, carrier
 			return
 		}
+		in.unknown = err
 		s.refused(ctx, in.conv, *req, err)
 		req.Params.Name = "" // the carrier cannot be called by its own name
 		return
@@ -122,7 +128,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		return user.rounder.end(input), nil
 	}
 	if err != nil {
-		errors.As(err, &in.unknown)
+		if unknown, ok := errors.AsType[*tools.UnknownTool](err); ok {
+			in.unknown = unknown
+		}
 		return nil, err
 	}
 	result, err := s.result(resp)

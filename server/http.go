@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
+
+	"mcp-toolset/session"
 )
 
 // Limits of HTTP serving.
@@ -140,7 +144,20 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	)
 	sessions.transport = transport
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, bodies: s.bodies, streams: streams})
+	serve := func(path string, p *session.Profile) {
+		mux.Handle(path, &endpoint{s: s, sessions: sessions, transport: transport, bodies: s.bodies, profile: p, streams: streams})
+	}
+	serve("/mcp", s.Profile)
+	var names []string
+	for _, p := range s.Profiles {
+		serve("/mcp/"+p.Name, p)
+		names = append(names, p.Name)
+	}
+	if len(names) > 0 {
+		mux.HandleFunc("/mcp/", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "there is no such profile; there are "+strings.Join(names, ", "), http.StatusNotFound)
+		})
+	}
 	if h.Metrics != nil {
 		mux.Handle("GET /metrics", h.Metrics)
 	}
@@ -159,14 +176,15 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 // one token.
 const httpPrincipal = "http"
 
-// endpoint serves /mcp. It reads and checks a message before the library does,
-// and owns the response that the library writes to.
+// endpoint serves /mcp, or /mcp/NAME for the profile with a name. It reads and checks a
+// message before the library does, and owns the response that the library writes to.
 type endpoint struct {
 	s         *Server
 	sessions  *sessions
 	transport *mcpserver.StreamableHTTPServer
 	bodies    *bodyBudget
-	streams   context.Context // ends when listening streams must end
+	profile   *session.Profile // of its sessions; nil: all tools
+	streams   context.Context  // ends when listening streams must end
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +258,10 @@ const noCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{
 // serve lets the library serve a request with the message data. If session is
 // not empty, it must be open, or the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
-	in := &incoming{method: m.method, arguments: m.apart}
+	in := &incoming{method: m.method, profile: e.profile, arguments: m.apart}
+	if e.s.isSkillMethod(m) {
+		in.extra = sync.OnceValue(func() []byte { return e.s.skillAnswer(m, data) })
+	}
 	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
 	defer cancel()
 	req := &httpRequest{cancel: cancel, serverStream: r.Method == http.MethodGet}

@@ -50,7 +50,7 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 	defer m.mu.Unlock()
 	if sessionID != "" {
 		h := m.byID[sessionID]
-		if h == nil {
+		if h == nil || h.conv.session.View().Profile != in.profile {
 			return errNoSession
 		}
 		m.join(in, r, h)
@@ -83,9 +83,10 @@ func (m *sessions) attach(in *incoming, id string) {
 		return
 	}
 	if h := m.byID[id]; h != nil {
+		h.conv.session.SetProfile(in.profile) // it is new: enter has joined other requests
 		m.join(in, in.request, h)
 	} else {
-		in.conv = m.s.open(httpPrincipal, true)
+		in.conv = m.s.open(httpPrincipal, true, in.profile)
 	}
 	in.arrive()
 }

@@ -42,7 +42,7 @@ func newSessions(s *Server) *sessions {
 // Generate opens a session and returns its id. If there are too many, the least
 // recently used one without a request in progress ends.
 func (m *sessions) Generate() string {
-	conv := m.s.open(httpPrincipal, false)
+	conv := m.s.open(httpPrincipal, false, nil)
 	id := rand.Text() // 128 bits
 	m.mu.Lock()
 	oldest := ""

@@ -154,6 +154,9 @@ func (s *stream) WriteHeader(status int) {
 	if s.header || s.head.Get("Content-Type") != eventStream && !s.mayAnswer() {
 		return
 	}
+	if s.in.extra != nil && status == http.StatusNotFound {
+		status = statusOf(s.in.extra())
+	}
 	s.writeHeader(status)
 }
 
@@ -170,17 +173,17 @@ func (s *stream) Write(p []byte) (int, error) {
 		s.writeHeader(http.StatusOK)
 	}
 	if isEvent {
-		if s.in.unknown != nil && answers(p) {
+		if (s.in.unknown != nil || s.in.extra != nil) && answers(p) {
 			before, data, _ := bytes.Cut(p, []byte("data: "))
-			p = fmt.Appendf(nil, "%sdata: %s\n\n", before, bytes.TrimSpace(explainUnknown(bytes.TrimSpace(data), s.in)))
+			p = fmt.Appendf(nil, "%sdata: %s\n\n", before, bytes.TrimSpace(s.in.explain(bytes.TrimSpace(data))))
 		}
 		select {
 		case <-s.event:
 		default:
 			close(s.event)
 		}
-	} else if s.in.unknown != nil {
-		p = explainUnknown(p, s.in)
+	} else {
+		p = s.in.explain(p)
 	}
 	if s.isEventStream && !isEvent {
 		return length, s.writeEvent(p)
@@ -220,9 +223,15 @@ func answers(event []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Method == ""
 }
 
-// explainUnknown replaces the text of the library's error by ours for an
-// unknown tool.
-func explainUnknown(p []byte, in *incoming) []byte {
+// explain replaces the library's error for an unknown method of an extension by the answer, and
+// the text of its error for an unknown tool, prompt or resource by ours.
+func (in *incoming) explain(p []byte) []byte {
+	if in.extra != nil && isUnknownMethod(p) {
+		return append(in.extra(), '\n')
+	}
+	if in.unknown == nil {
+		return p
+	}
 	var e mcp.JSONRPCError
 	if json.Unmarshal(p, &e) != nil || e.Error.Code != mcp.INVALID_PARAMS && e.Error.Code != mcp.INTERNAL_ERROR {
 		return p

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -11,6 +13,9 @@ import (
 // truncate them at 2,048 bytes or later, and they use context in every
 // conversation.
 const MaxInstructions = 1500
+
+// maxWithProfile is MaxInstructions with the prompt of a profile.
+const maxWithProfile = 2040
 
 // minDeferred is the size reserved for the names of unlisted tools, in bytes.
 const minDeferred = 300
@@ -44,10 +49,24 @@ func (c Conditions) text(bash, powerShell bool) string {
 	return text
 }
 
+// instructions returns the instructions for the client of a request.
+func (s *Server) instructions(ctx context.Context, how tools.Deferral) string {
+	p, c := s.profile(ctx), s.Conditions
+	if p == nil {
+		return instructions(s.Roots.Paths(), s.Registry, nil, how, c, MaxInstructions)
+	}
+	c.Plan = c.Plan || p.Plan
+	lead := ""
+	if p.Prompt != "" {
+		lead = strings.TrimSpace(p.Prompt) + "\n\n"
+	}
+	return lead + instructions(s.Roots.Paths(), s.Registry, p, how, c, min(MaxInstructions, maxWithProfile-len(lead)))
+}
+
 // instructions returns the text that informs a model of what the tools do not
 // show: its folders, how calls are decided and ordered, and which tools are not
-// listed.
-func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Conditions) string {
+// listed. It has about most bytes at most.
+func instructions(roots []string, r *tools.Registry, p *session.Profile, how tools.Deferral, c Conditions, most int) string {
 	const (
 		head = "Tools for working on files on this machine, as a coding agent does.\n" +
 			"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
@@ -55,10 +74,10 @@ func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Condi
 			"HTTP requests of protocol 2026-07-28 have no order: send what depends on a call after its answer. " +
 			"A result too long to show names a file that holds all of it: Read that file."
 	)
-	_, noBash := r.Lookup("Bash")
-	_, noPowerShell := r.Lookup("PowerShell")
+	_, noBash := r.View(p).Lookup("Bash")
+	_, noPowerShell := r.View(p).Lookup("PowerShell")
 	text, tail := head, c.text(noBash == nil, noPowerShell == nil)+order
-	room := MaxInstructions - len(tail) - 50 // for the line on further roots
+	room := most - len(tail) - 50 // for the line on further roots
 	if how.Searches() {
 		room -= minDeferred
 	}
@@ -74,19 +93,19 @@ func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Condi
 		text += line
 	}
 	text += tail
-	return text + deferred(r, how, MaxInstructions-len(text))
+	return text + deferred(r, p, how, most-len(text))
 }
 
 // deferred names the tools that are not listed, in at most room bytes. If not
 // all names fit, it gives only the number of tools of each upstream server. It
 // returns "" if all tools are listed.
-func deferred(r *tools.Registry, how tools.Deferral, room int) string {
+func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, room int) string {
 	const lead = "\nFurther tools, found with ToolSearch and called with CallTool or by name: "
 	if !how.Searches() {
 		return ""
 	}
 	room -= len(lead) + 1
-	own, of := unlisted(r, how)
+	own, of := unlisted(r, p, how)
 	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
@@ -111,13 +130,13 @@ func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 
 // unlisted returns the names of the tools that are not listed: built-in tools
 // in own, upstream tools by server in of.
-func unlisted(r *tools.Registry, how tools.Deferral) (own []string, of map[string][]string) {
+func unlisted(r *tools.Registry, p *session.Profile, how tools.Deferral) (own []string, of map[string][]string) {
 	listed := map[*tools.Tool]bool{}
-	for _, t := range r.Listed(how, nil) {
+	for _, t := range r.ListedFor(p, how, nil) {
 		listed[t] = true
 	}
 	of = map[string][]string{}
-	for _, t := range r.Tools() {
+	for _, t := range r.View(p).Tools() {
 		switch {
 		case listed[t]:
 		case t.Server == "":

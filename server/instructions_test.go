@@ -45,7 +45,7 @@ func TestInstructions(t *testing.T) {
 		}
 		registry.SetServers(servers)
 		for _, roots := range [][]string{{"/w"}, {"/" + strings.Repeat("w", 100)}, many, {"/" + strings.Repeat("w", 4000)}} {
-			text := instructions(roots, registry, how, c)
+			text := instructions(roots, registry, nil, how, c, MaxInstructions)
 			for what, is := range map[string]bool{
 				"in a sandbox": c.Sandbox && has(3) && !has(5), "$TMPDIR": has(3) && !has(5), "in PowerShell, without a sandbox": has(5), "$env:TEMP": has(5), "Plan mode is on": c.Plan, "mcp-toolset approve N": c.Asks,
 				"found with ToolSearch": has(4), "- " + roots[0] + "\n": len(roots[0]) < 200,
@@ -56,6 +56,10 @@ func TestInstructions(t *testing.T) {
 			}
 			if len(text) > MaxInstructions {
 				t.Errorf("%+v, %s: %d bytes: %s", c, how, len(text), text)
+			}
+			// The prompt of a profile has at most 700 bytes.
+			if text := instructions(roots, registry, nil, how, c, maxWithProfile-702); len(text) > 2048-702 {
+				t.Errorf("with a profile, %+v, %s: %d bytes: %s", c, how, len(text), text)
 			}
 			all++
 		}

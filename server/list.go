@@ -26,6 +26,7 @@ type shownKey struct {
 
 // list completes the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	s.Skills.Now() // a change of the skills changes a tool
 	how := s.offered(ctx)
 	if s.WakeListed != nil {
 		s.WakeListed(!how.Searches())
@@ -37,7 +38,7 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 			loaded = conv.session.View().Loaded
 		}
 	}
-	list, err := s.definitions(s.Registry.Listed(how, loaded), how)
+	list, err := s.definitions(s.Registry.ListedFor(s.profile(ctx), how, loaded), how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
 		s.Log.Error("a tool cannot be listed", "error", err.Error())
 	}
@@ -70,7 +71,7 @@ func (s *Server) definitions(list []*tools.Tool, how tools.Deferral) ([]mcp.Tool
 
 // changes reports whether the result of tools/list can change.
 func (s *Server) changes() bool {
-	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
+	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Skills != nil || s.Registry.Later()
 }
 
 // notifyChanged notifies clients if a list has changed. With deferral by search,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -36,16 +37,24 @@ func (s *Server) offered(ctx context.Context) tools.Deferral {
 	case how != tools.DeferAuto:
 		return how
 	case conv == nil:
-		return s.Registry.Catalogue().Resolve(how, s.Defers)
+		return s.Registry.View(s.profile(ctx)).Resolve(how, s.Defers)
 	case conv.session.View().Stateless:
 		return tools.DeferHints
 	}
 	conv.offer.mu.Lock()
 	defer conv.offer.mu.Unlock()
 	if conv.offer.deferral == "" {
-		s.decide(&conv.offer, s.Defers)
+		s.decide(ctx, &conv.offer, s.Defers)
 	}
 	return conv.offer.deferral
+}
+
+// profile returns the profile of the client of a request.
+func (s *Server) profile(ctx context.Context) *session.Profile {
+	if conv := callFrom(ctx).conv; conv != nil {
+		return conv.session.View().Profile
+	}
+	return s.Profile
 }
 
 // offerTo decides how tools are offered to a client that initializes with this
@@ -55,18 +64,18 @@ func (s *Server) offerTo(ctx context.Context, name string) tools.Deferral {
 	if s.Registry.Deferral() == tools.DeferAuto && conv != nil {
 		conv.offer.mu.Lock()
 		if !conv.offer.fixed {
-			s.decide(&conv.offer, s.Defers || defersTools(name))
+			s.decide(ctx, &conv.offer, s.Defers || defersTools(name))
 		}
 		conv.offer.mu.Unlock()
 	}
 	how := s.offered(ctx)
-	s.Log.Debug("a client has initialized", "name", name, "deferral", string(how), "tools", len(s.Registry.Listed(how, nil)))
+	s.Log.Debug("a client has initialized", "name", name, "deferral", string(how), "tools", len(s.Registry.ListedFor(s.profile(ctx), how, nil)))
 	return how
 }
 
 // decide sets an offer. The caller holds its mu.
-func (s *Server) decide(o *offer, defers bool) {
-	o.deferral = s.Registry.Catalogue().Resolve(tools.DeferAuto, defers)
+func (s *Server) decide(ctx context.Context, o *offer, defers bool) {
+	o.deferral = s.Registry.View(s.profile(ctx)).Resolve(tools.DeferAuto, defers)
 	o.notified = s.last.changed(o.deferral)
 }
 

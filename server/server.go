@@ -15,7 +15,7 @@
 //     and cuts off a burst at its end. Our loop registers place and cancel before it
 //     reads the next line (stdio.go).
 //   - An error of a handler becomes -32603, which a model may never see. The pipeline
-//     answers instead; only unknown tools are errors (explainUnknown, encodeAnswer).
+//     answers instead; only unknown tools are errors (explain, encodeAnswer).
 //   - HTTP notifications of a session share one channel, so they reach the wrong stream
 //     or are lost. They are written to the response of their own request (http_stream.go),
 //     with headers of its own, because the library's map has no lock that we could
@@ -67,6 +67,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,6 +79,7 @@ import (
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
+	"mcp-toolset/skills"
 	"mcp-toolset/tools"
 )
 
@@ -94,6 +96,12 @@ type Config struct {
 	Ordered    bool // answer the calls of a stdio client in order of arrival
 	Channel    bool // send events to a stdio client as messages of a channel
 	Structured bool // also send structuredContent and outputSchema
+	// Skills are served as prompts and resources; nil: the server has none.
+	Skills *skills.Live
+	// Profile is the profile of sessions that do not name one; nil: all tools. Profiles are the
+	// others, which HTTP serves at /mcp/NAME.
+	Profile  *session.Profile
+	Profiles []*session.Profile
 	// WakeListed connects upstream servers whose tools are not known: all of
 	// them, or those whose tools are always loaded. It does not block. It is
 	// nil if there are none.
@@ -155,7 +163,7 @@ func New(c Config) (*Server, error) {
 			in.conv.session.SetClient(req.Params.ClientInfo.Name)
 			s.used(in.conv.session)
 		}
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
+		r.Instructions = s.instructions(ctx, s.offerTo(ctx, req.Params.ClientInfo.Name))
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if w := callFrom(ctx).stream; w != nil {
@@ -164,7 +172,7 @@ func New(c Config) (*Server, error) {
 	})
 	hooks.AddAfterListTools(s.list)
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx), c.Conditions)
+		r.Instructions = s.instructions(ctx, s.offered(ctx))
 	})
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version, append([]mcpserver.ServerOption{
 		mcpserver.WithTitle("Toolset"),
@@ -172,13 +180,14 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithResourceCapabilities(true, true),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
-	}, s.experimental()...)...)
+	}, slices.Concat(s.experimental(), s.skillOptions())...)...)
 	s.offerEvents(hooks)
+	s.offerSkills(hooks)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
 	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err
 	}
-	if s.WakeListed != nil || c.Registry.Later() {
+	if s.changes() {
 		s.last.update(c.Registry)
 		c.Registry.OnChange(s.notifyChanged)
 	}
@@ -195,8 +204,8 @@ type conversation struct {
 }
 
 // open starts a conversation. A stateless one lasts for one request and shares
-// the stored results of its principal.
-func (s *Server) open(principal string, stateless bool) *conversation {
+// the stored results of its principal. p is its profile; nil: all tools.
+func (s *Server) open(principal string, stateless bool, p *session.Profile) *conversation {
 	s.mu.Lock()
 	s.conns++
 	id := fmt.Sprintf("%d", s.conns)
@@ -208,7 +217,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 	dir := s.Results.Hold(holder)
 	return &conversation{
 		session: session.New(session.Config{
-			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless,
+			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless, Profile: p,
 		}),
 		lane:    s.Scheduler.NewLane(holder, s.Roots.Paths()...),
 		results: dir,

@@ -141,7 +141,7 @@ type request struct {
 }
 
 func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
-	conv := s.open("stdio", false)
+	conv := s.open("stdio", false, s.Profile)
 	return &stdioConn{
 		s: s, conv: conv, client: newStdioClient(conv.session.View().ID), done: ctx.Done(), stop: stop, out: out,
 		inflight: map[string]*request{}, barrier: make(chan chan struct{}),
@@ -210,6 +210,10 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		return
 	}
 	in := &incoming{conv: c.conv, notify: c.notify, send: c.send}
+	if c.s.isSkillMethod(m) {
+		raw := line
+		in.extra = func() []byte { return c.s.skillAnswer(m, raw) }
+	}
 	if m.method == string(mcp.MethodToolsCall) {
 		line, in.arguments = withoutArguments(line, m)
 		line = quoteHuge(line)

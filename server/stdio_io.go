@@ -61,6 +61,9 @@ func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
 		if in.unknown != nil {
 			return (&rpcError{mcp.INVALID_PARAMS, in.unknown.Error(), m.rawID}).encode()
 		}
+		if in.extra != nil && a.Error.Code == mcp.METHOD_NOT_FOUND {
+			return in.extra()
+		}
 		a.ID = mcp.NewRequestId(m.rawID)
 		answer = a
 	}

@@ -19,6 +19,7 @@ type Config struct {
 	Roots     []string // canonical workspace roots; the first is the initial working directory
 	Results   string   // folder of this session's stored results, which it may read
 	Stateless bool     // for a single request; the session remembers nothing
+	Profile   *Profile // nil: all tools
 }
 
 // Session is the state of one client between calls. It is safe for concurrent
@@ -39,7 +40,7 @@ type Session struct {
 func New(c Config) *Session {
 	v := View{
 		ID: c.ID, Principal: c.Principal, Roots: slices.Clone(c.Roots),
-		Results: c.Results, Stateless: c.Stateless,
+		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Planning: c.Profile != nil && c.Profile.Plan,
 	}
 	if len(c.Roots) > 0 {
 		v.Dir = c.Roots[0]
@@ -69,6 +70,7 @@ type View struct {
 	Outputs   []string // output logs of its commands, which it may read
 	Stateless bool     // the session remembers nothing between calls
 	Planning  bool     // the session is in plan mode
+	Profile   *Profile // the tools that it has; nil: all
 	// AcceptEdits reports whether the user chose the mode acceptEdits for the session. It
 	// has no effect in plan mode.
 	AcceptEdits bool
@@ -105,6 +107,15 @@ func (s *Session) SetClient(name string) {
 	defer s.mu.Unlock()
 	if s.view.Client == "" {
 		s.view.Client = name
+	}
+}
+
+// SetProfile sets the profile of a session without one, before its first call.
+func (s *Session) SetProfile(p *Profile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.view.Profile == nil && p != nil {
+		s.view.Profile, s.view.Planning = p, s.view.Planning || p.Plan
 	}
 }
 
@@ -182,7 +193,7 @@ func (s *Session) apply(e Effect) (done applied) {
 	}
 	s.view.Reminded = s.view.Reminded || e.Reminded
 	s.view.AcceptEdits = s.view.AcceptEdits || e.AcceptEdits
-	if e.Planning != nil {
+	if e.Planning != nil && !(s.view.Profile != nil && s.view.Profile.Plan) {
 		s.view.Planning = *e.Planning
 	}
 	for _, r := range e.Reads {

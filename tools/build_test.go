@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -220,7 +221,7 @@ func TestRegistry(t *testing.T) {
 		make("Denied", nil),
 		make("Read", nil),
 	}
-	gates := tools.Gates{Denied: func(t *tools.Tool) (string, bool) { return "denied by rule Denied in /s.json", t.Name == "Denied" }}
+	gates := tools.Gates{Features: map[string]bool{"gates": false}, Denied: func(t *tools.Tool) (string, bool) { return "denied by rule Denied in /s.json", t.Name == "Denied" }}
 	r, err := tools.NewRegistry(list, gates)
 	if err != nil {
 		t.Fatal(err)
@@ -253,12 +254,12 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("Lookup(%q): %v, want %s", name, err, want)
 		}
 	}
-	on, err := tools.NewRegistry(list, tools.Gates{Features: map[string]bool{"gates": true}})
+	on, err := tools.NewRegistry(list, tools.Gates{Features: map[string]bool{"other": false}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := on.Lookup("Gated"); err != nil {
-		t.Errorf("a feature switched on: %v", err)
+		t.Errorf("a feature that is not switched off: %v", err)
 	}
 	if _, err := tools.NewRegistry([]*tools.Tool{list[1], make("KillShell", nil)}, tools.Gates{}); err == nil ||
 		err.Error() != "tools TaskStop and KillShell are both called KillShell" {
@@ -421,5 +422,52 @@ func TestOpenObject(t *testing.T) {
 		if _, err := tool.Parse(json.RawMessage(raw)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
+	}
+}
+
+// TestView checks the catalogue of a profile, and that a replaced tool is on it.
+func TestView(t *testing.T) {
+	make := func(name, prompt string, aliases ...string) *tools.Tool {
+		d := minimal()
+		d.Name, d.Prompt, d.Aliases = name, prompt, aliases
+		return tools.MustBuild(d)
+	}
+	r, err := tools.NewRegistry([]*tools.Tool{make("Read", "Reads."), make("Write", "Writes."), make("TaskStop", "Stops.", "KillShell")}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(p *session.Profile) (out []string) {
+		for _, tool := range r.View(p).Tools() {
+			out = append(out, tool.Name+" "+tool.Prompt)
+		}
+		return out
+	}
+	p := &session.Profile{Name: "p", Tools: []string{"Read", "KillShell"}}
+	if diff := cmp.Diff([]string{"Read Reads.", "TaskStop Stops."}, names(p)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := r.View(p).Lookup("Write"); err == nil || err.Error() != `tool "Write" is not available: the profile p leaves it out` {
+		t.Error(err)
+	}
+	if _, err := r.View(p).Lookup("Wriet"); err == nil || err.Error() != `there is no tool "Wriet"; there are: Read, TaskStop` {
+		t.Error(err)
+	}
+	first := r.View(p)
+	if r.View(p) != first || len(r.View(nil).Tools()) != 3 {
+		t.Error("the catalogue of a profile is made again, or that of none is not whole")
+	}
+	changes := 0
+	r.OnChange(func() { changes++ })
+	if err := r.Replace(make("Read", "Reads more.")); err != nil || changes != 1 {
+		t.Errorf("%v, %d changes", err, changes)
+	}
+	if diff := cmp.Diff([]string{"Read Reads more.", "TaskStop Stops."}, names(p)); diff != "" {
+		t.Error(diff)
+	}
+	if err := r.Replace(make("Read", "Reads.", "Write")); err == nil || len(names(nil)) != 3 || names(nil)[0] != "Read Reads more." {
+		t.Errorf("a tool with a name that is taken replaces another: %v", err)
+	}
+	if err := r.Replace(make("Other", "None.")); err != nil || len(names(nil)) != 3 {
+		t.Errorf("%v, %v", err, names(nil))
 	}
 }

@@ -63,7 +63,7 @@ type Def[In, Prepared, Out any] struct {
 	Object *ObjectSchema
 
 	Loading   Loading   // zero: LoadAuto
-	Feature   string    // feature that must be on for the tool to exist; "": none
+	Feature   string    // feature without which the tool does not exist, on unless it is switched off; "": none
 	Interrupt Interrupt // zero: Cancel
 
 	// Finder and Unwrap are as in Tool. Only ToolSearch and CallTool set them.

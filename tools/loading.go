@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+
+	"mcp-toolset/session"
 )
 
 // The functions below decide which tools a client sees from the start, and how it finds the
@@ -104,7 +106,12 @@ func (c *Catalogue) FromStart() func(*Tool) bool {
 // Listed returns the tools that tools/list shows under a deferral, in its order. loaded
 // reports which other tools the session has found; nil: none.
 func (r *Registry) Listed(how Deferral, loaded func(name string) bool) []*Tool {
-	all := r.Tools()
+	return r.ListedFor(nil, how, loaded)
+}
+
+// ListedFor is Listed for a profile.
+func (r *Registry) ListedFor(p *session.Profile, how Deferral, loaded func(name string) bool) []*Tool {
+	all := r.View(p).Tools()
 	searches, start := how.Searches(), r.FromStart()
 	out := make([]*Tool, 0, len(all))
 	for _, t := range all {

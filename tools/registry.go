@@ -22,6 +22,7 @@ type Registry struct {
 	base    *Catalogue // current state of own
 	now     atomic.Pointer[Catalogue]
 	changed []func()
+	views   sync.Map // view by *session.Profile
 }
 
 // Catalogue is an immutable snapshot of a Registry.
@@ -47,7 +48,7 @@ var ErrLater = errors.New("it may be offered later")
 
 // Gates decides which tools of a list are offered.
 type Gates struct {
-	Features map[string]bool                          // state of features; a tool with a Feature is offered if it is on
+	Features map[string]bool                          // state of features; a tool is not offered if its Feature is off
 	Denied   func(*Tool) (reason string, denied bool) // reports whether the policy removes the tool; nil: it removes none
 	Deferral Deferral                                 // how tools that are not always loaded are offered; "": DeferHints
 }
@@ -226,7 +227,7 @@ func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 // absenceReason returns the reason a tool is absent, "" if it is offered, and whether it may
 // be offered later.
 func (g Gates) absenceReason(t *Tool) (reason string, later bool) {
-	if t.Feature != "" && !g.Features[t.Feature] {
+	if on, set := g.Features[t.Feature]; t.Feature != "" && set && !on {
 		return fmt.Sprintf("feature %s is off; the user can switch it on with --feature %s=on", t.Feature, t.Feature), false
 	}
 	if g.Denied != nil {

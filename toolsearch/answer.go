@@ -48,6 +48,13 @@ func (f *found) answer() tools.Result[Output] {
 	if n := len(out.More); n > 0 {
 		fmt.Fprintf(&b, "[further tools found, which select:NAME,NAME shows: %s]\n", list(out.More, mostNamed))
 	}
+	out.Skills = f.skills
+	for i, k := range f.skills {
+		if i == 0 {
+			fmt.Fprintf(&b, "Skills, which the tool %s loads by name:\n", skillTool)
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", k.Name, plain.Cut(k.Description, maxLine))
+	}
 	out.Notes = f.notes()
 	for _, n := range out.Notes {
 		b.WriteString("[" + n + "]\n")
@@ -120,7 +127,7 @@ func (f *found) notes() []string {
 			notes = append(notes, name+" finds or calls other tools; it can be called as it is")
 		}
 	}
-	if len(f.hits)+len(f.missing) == 0 {
+	if len(f.hits)+len(f.missing)+len(f.skills) == 0 {
 		next := "search with fewer or other words"
 		if names := f.servers(); len(names) > 0 {
 			for i, name := range names {

@@ -80,7 +80,7 @@ func TestWake(t *testing.T) {
 			}
 			r := registry(t, yard(t), moon)
 			var did []string
-			tool := toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue, Wake: func(_ context.Context, most time.Duration) {
+			tool := toolsearch.New(toolsearch.Options{Catalogue: r.View, Wake: func(_ context.Context, most time.Duration) {
 				did = append(did, "wake "+most.String())
 				if most > 0 {
 					moon.State, moon.Tools = tools.Ready, []*tools.Tool{foreign(t, "moon", "rocket", tools.Foreign{Prompt: "Starts."})}
@@ -111,7 +111,7 @@ func TestWake(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {
 		r := registry(t, tools.Server{Name: "moon", State: tools.Pending})
 		ctx, cancel := context.WithCancel(t.Context())
-		tool := toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue, Wake: func(_ context.Context, most time.Duration) {
+		tool := toolsearch.New(toolsearch.Options{Catalogue: r.View, Wake: func(_ context.Context, most time.Duration) {
 			if most > 0 {
 				cancel()
 			}

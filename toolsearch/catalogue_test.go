@@ -80,7 +80,7 @@ func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools
 
 // searching returns ToolSearch for the tools of a registry.
 func searching(r *tools.Registry) *tools.Tool {
-	return toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue})
+	return toolsearch.New(toolsearch.Options{Catalogue: r.View})
 }
 
 // count returns a tool of our own whose definition is fixed.

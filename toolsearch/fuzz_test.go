@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 	"mcp-toolset/toolsearch"
@@ -23,7 +24,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(q, 5)
 	}
 	all := registry(f, upstream(f)...).Catalogue()
-	o := toolsearch.Options{Catalogue: func() *tools.Catalogue { return all }}
+	o := toolsearch.Options{Catalogue: func(*session.Profile) *tools.Catalogue { return all }}
 	tool, other := toolsearch.New(o), toolsearch.New(o)
 	f.Fuzz(func(t *testing.T, query string, most int) {
 		if !utf8.ValidString(query) {

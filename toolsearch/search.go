@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -25,9 +26,10 @@ type Input struct {
 
 // Output holds the tools that a search found.
 type Output struct {
-	Tools []Hit    `json:"tools" jsonschema:"The tools found, the best first"`
-	More  []string `json:"more,omitempty" jsonschema:"Further tools found, for which there was no room"`
-	Notes []string `json:"notes,omitempty" jsonschema:"What was not found, and which servers are not connected"`
+	Tools  []Hit    `json:"tools" jsonschema:"The tools found, the best first"`
+	More   []string `json:"more,omitempty" jsonschema:"Further tools found, for which there was no room"`
+	Skills []Skill  `json:"skills,omitempty" jsonschema:"Skills found, which the tool Skill loads"`
+	Notes  []string `json:"notes,omitempty" jsonschema:"What was not found, and which servers are not connected"`
 
 	text string
 }
@@ -52,14 +54,26 @@ const (
 
 // Options holds the services of ToolSearch. A call requires Catalogue.
 type Options struct {
-	// Catalogue returns the current tools.
-	Catalogue func() *tools.Catalogue
+	// Catalogue returns the current tools of a profile.
+	Catalogue func(*session.Profile) *tools.Catalogue
+
+	// Skills returns the skills that best match some words, at most most. nil: there are none.
+	Skills func(words []string, most int) []Skill
 
 	// Wake starts connecting the upstream servers that are not connected, in the
 	// background. It waits at most the given time for the servers that are being connected.
 	// nil: there are no upstream servers.
 	Wake func(ctx context.Context, most time.Duration)
 }
+
+// Skill describes a skill that was found, which the tool Skill loads.
+type Skill struct {
+	Name        string `json:"name" jsonschema:"Its name"`
+	Description string `json:"description" jsonschema:"When to use it"`
+}
+
+// skillTool is the name of the tool that loads skills.
+const skillTool = "Skill"
 
 //go:embed prompt.md
 var prompt string
@@ -108,6 +122,7 @@ type found struct {
 	query     query
 	catalogue *tools.Catalogue
 	hits      []*tools.Tool
+	skills    []Skill
 	missing   []string // requested names that were not found
 }
 
@@ -115,7 +130,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 	if o.Wake != nil {
 		o.Wake(ctx, 0)
 	}
-	f := find(o.Catalogue(), in, indexes)
+	f := find(o.Catalogue(env.Session.Profile), in, indexes)
 	if o.Wake != nil && (f.isIncomplete() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
 		wait := timeoutWithHits
 		if f.isIncomplete() {
@@ -126,7 +141,10 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 		if err := ctx.Err(); err != nil {
 			return tools.Result[Output]{}, err
 		}
-		f = find(o.Catalogue(), in, indexes)
+		f = find(o.Catalogue(env.Session.Profile), in, indexes)
+	}
+	if _, err := f.catalogue.Lookup(skillTool); err == nil && o.Skills != nil && !in.query.selects {
+		f.skills = o.Skills(slices.Concat(in.query.words, in.query.required), in.MaxResults)
 	}
 	return f.answer(), nil
 }

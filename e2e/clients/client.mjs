@@ -27,6 +27,8 @@ const file = join(root, 'a.txt');
 const large = join(root, 'large.txt');
 writeFileSync(file, 'first line\nsecond line\n');
 writeFileSync(large, Array.from({ length: 200_000 }, (_, i) => `line ${i}\n`).join(''));
+mkdirSync(join(home, '.claude/skills/greet'), { recursive: true });
+writeFileSync(join(home, '.claude/skills/greet/SKILL.md'), '---\nname: greet\ndescription: Greets someone.\n---\nGreet $ARGUMENTS.\n');
 const token = `client-check-${crypto.randomUUID()}`;
 const tokenFile = join(work, 'token');
 writeFileSync(tokenFile, token, { mode: 0o600 });
@@ -135,6 +137,13 @@ async function common(label, client, version) {
     const texts = [['instructions', client.getInstructions() ?? ''], ...tools.map((t) => [t.name, t.description])];
     const long = texts.filter(([, text]) => Buffer.byteLength(text) > CUT).map(([name]) => name);
     assert(long.length === 0, `over ${CUT} bytes: ${long}`);
+  });
+
+  await check(`${label}: a skill is a prompt`, async () => {
+    const { prompts } = await client.listPrompts();
+    assert(prompts.map((p) => p.name).join() === 'greet', `prompts: ${show(prompts)}`);
+    const { messages } = await client.getPrompt({ name: 'greet', arguments: { arguments: 'Ada' } });
+    assert(messages[0].content.text.endsWith('Greet Ada.'), `got ${show(messages)}`);
   });
 
   await check(`${label}: reads a file`, async () => {

@@ -11,6 +11,9 @@ mkdir "$root"
 printf 'first line\nsecond line\n' >"$root/a.txt"
 printf 'inspector-%s\n' "$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$work/token"
 chmod 600 "$work/token"
+mkdir -p "$HOME/.claude/skills/greet/scripts"
+printf -- '---\nname: greet\ndescription: Greets someone.\nmetadata:\n  version: 1.10\n---\nGreet.\n' >"$HOME/.claude/skills/greet/SKILL.md"
+echo 'echo hello' >"$HOME/.claude/skills/greet/scripts/greet.sh"
 
 inspect() { # TARGET-AND-OPTIONS...
 	bounded 60 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
@@ -53,6 +56,14 @@ checks() { # NAME TARGET...
 		step "$name $era Read of a missing file" 5 "missing.txt" \
 			inspect "$@" --protocol-era "$era" --method tools/call --tool-name Read \
 			--tool-args-json "{\"file_path\":\"$root/missing.txt\"}" --format json -q
+		step "$name $era prompts/list" 0 '"name":"greet"' \
+			inspect "$@" --protocol-era "$era" --method prompts/list --format json -q
+		step "$name $era prompts/get" 0 'Greet.' \
+			inspect "$@" --protocol-era "$era" --method prompts/get --prompt-name greet --format json -q
+		step "$name $era skills/list --verify" 0 'Verified 1 skill and 2 files: no conformance errors' \
+			inspect "$@" --protocol-era "$era" --method skills/list --verify --format json
+		step "$name $era skills/get --verify" 0 'Verified 1 skill and 2 files: no conformance errors' \
+			inspect "$@" --protocol-era "$era" --method skills/get --uri skill://greet/SKILL.md --verify --format json
 	done
 }
 
@@ -66,6 +77,15 @@ for era in legacy modern; do
 	step "http $era without a token is refused" 3 auth_required \
 		inspect "$url" --transport http --stored-auth-only --protocol-era "$era" \
 		--method tools/list --format json -q
+done
+
+# The suite of the skills extension, which the fixture of conformance.sh does not serve.
+conform() { # SCENARIO
+	bounded 60 node "$clients/node_modules/conformance-modern/dist/index.js" server --url "$url" --scenario "$1" >"$work/out" 2>"$work/err"
+}
+serve "$binary" http --no-auth --addr 127.0.0.1:0 "$root"
+for scenario in sep-2640-skills-enumeration sep-2640-skills-manifest; do
+	step "$scenario" 0 ' 0 failed, 0 warnings' conform "$scenario"
 done
 
 [ "$failed" = 0 ]

@@ -28,7 +28,10 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
 	"mcp-toolset/session"
+	"mcp-toolset/skills"
 	"mcp-toolset/tools"
+	"mcp-toolset/web/registry"
+	"mcp-toolset/web/site"
 )
 
 // Config holds the parts and settings of a server. Tools, Roots, State and Log
@@ -42,6 +45,10 @@ type Config struct {
 	Deferral   tools.Deferral     // how tools that are not always loaded are offered; "" means DeferHints
 	Defers     bool               // clients defer tools by themselves, whatever the client's name is
 	Upstream   Upstream           // upstream servers; may be nil
+	Skills     *skills.Live       // served as prompts and resources; may be nil
+	Profile    *session.Profile   // of sessions that name none; nil: all tools
+	Profiles   []*session.Profile // those that HTTP serves at /mcp/NAME
+	Readable   []string           // folders outside of the roots that every session may read, canonical
 	Roots      []string           // workspace folders, absolute; Settings may add more
 	State      string             // state folder, absolute; it need not exist
 	Closed     []string           // additional files and folders that no tool may access, absolute
@@ -50,6 +57,7 @@ type Config struct {
 	Home       string             // the user's home folder; "" if there is none
 	Notice     string             // text added to the first result of each session; may be ""
 	Secrets    policy.Secrets     // files that may hold credentials; may be nil
+	Hosts      []registry.Host    // hosts that commands may reach without a rule
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answer over stdio in the order of calls
@@ -132,7 +140,7 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
@@ -155,6 +163,7 @@ func (a *Assembly) assemble(c Config) error {
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
 		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
+		Applies: applies(c.Skills), Readable: c.Readable,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)
@@ -167,7 +176,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: c.Used, SessionEnded: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers,
+		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})
 	return err
@@ -209,6 +218,14 @@ func (a *Assembly) Close() error {
 		errs = append(errs, a.closers[i].Close())
 	}
 	return errors.Join(errs...)
+}
+
+// patterns returns the patterns of hosts.
+func patterns(hosts []registry.Host) (out []site.Pattern) {
+	for _, h := range hosts {
+		out = append(out, h.Pattern)
+	}
+	return out
 }
 
 // names returns the names that rules may use, including former names.

@@ -24,7 +24,6 @@ import (
 	"mcp-toolset/internal/record/schedule"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
-	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/lsp"
 	"mcp-toolset/policy"
@@ -42,6 +41,7 @@ import (
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
@@ -58,18 +58,21 @@ import (
 // sandbox.
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
-	catalogue := func() *tools.Catalogue { return a.Registry.Catalogue() }
+	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
 	if err := p.addTools(ctx, catalogue); err != nil {
 		return nil, err
 	}
 	var err error
-	a, err = New(p.Config)
+	if a, err = New(p.Config); err == nil {
+		p.followSkills(a)
+	}
 	return a, err
 }
 
 // addTools makes the tools and their services. catalogue returns the tools of the server,
 // which are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) error {
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue) error {
+	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
 	commands, err := p.startCommands(ctx)
@@ -105,6 +108,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
 		previews.Forget(v.Owner())
+		p.Skills.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
@@ -117,6 +121,14 @@ func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) 
 		return err
 	}
 	find := toolsearch.Options{Catalogue: catalogue}
+	if p.Skills != nil {
+		find.Skills = func(words []string, most int) (out []toolsearch.Skill) {
+			for _, k := range p.Skills.Now().Find(words, most) {
+				out = append(out, toolsearch.Skill{Name: k.Name, Description: k.Description})
+			}
+			return out
+		}
+	}
 	if len(others.servers) > 0 {
 		p.Upstream, find.Wake = others, others.Wake
 	}
@@ -153,7 +165,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
-		Sleep: sleep.Options{Events: p.Events}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
+		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
@@ -185,8 +197,8 @@ func (p *Plan) work(background *task.Registry, sessions *peers.Registry, locks *
 func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Options {
 	o := bash.Options{
 		Commands: commands, Tasks: task.New(time.Now), Foreground: p.options.Foreground,
-		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0),
-		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
+		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0), Getenv: p.options.Getenv,
+		Default: milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
 	if !p.options.Untried {
 		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }
@@ -219,7 +231,7 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{
-		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: box.Network == settings.NetworkDeny,
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: command.NetworkMode(box.Network),
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
 	})
 }
@@ -255,8 +267,11 @@ func CheckFeature(name string, known []string) error {
 	if near := nearest.Names(name, known, 1); len(near) == 1 {
 		return fmt.Errorf("there is no feature %q; did you mean %s?", name, near[0])
 	}
-	if len(known) == 0 {
+	switch len(known) {
+	case 0:
 		return fmt.Errorf("there is no feature %q; no tool has one", name)
+	case 1:
+		return fmt.Errorf("there is no feature %q; the only one is %s", name, known[0])
 	}
 	return fmt.Errorf("there is no feature %q; there are %s", name, strings.Join(known, ", "))
 }

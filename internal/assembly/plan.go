@@ -25,6 +25,7 @@ import (
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/output"
+	"mcp-toolset/web/registry"
 )
 
 // Environment holds what a server gets from its process.
@@ -82,6 +83,7 @@ type Options struct {
 
 	Sandbox     command.Mode
 	SessionName string           // name of the session, or of the first; "" means the name of the client and a number
+	Skills      []string         // further folders of skills
 	TaskList    string           // name of the shared work list; "" means that of the settings
 	Flags       []config.Setting // flags and environment variables, for the tool Config
 	Output      output.Options   // schema and file of the final result
@@ -126,6 +128,7 @@ func (p *Plan) Prepare() (err error) {
 		return err
 	}
 	p.Secrets = secrets{sandbox.NewHome(p.Home, p.allRoots())}
+	p.Hosts = p.Registries()
 	if err := p.openTrace(); err != nil {
 		return err
 	}
@@ -133,6 +136,17 @@ func (p *Plan) Prepare() (err error) {
 		return err
 	}
 	return p.openAudit()
+}
+
+// Registries returns the hosts that commands may reach without a rule. Files that commands can
+// write name none.
+func (p *Plan) Registries() []registry.Host {
+	writable := append(p.allRoots(), canonicalRoots(p.Settings.Sandbox().AllowWrite)...)
+	s := registry.System{Home: p.Home, Getenv: p.options.Getenv, Skip: func(path string) bool {
+		canonical, err := workspace.Canonical(path)
+		return err != nil || slices.ContainsFunc(writable, func(folder string) bool { return workspace.Within(folder, canonical) })
+	}}
+	return append(registry.Known(), s.Configured()...)
 }
 
 // emptyOutput creates the file of the final result, because the sandbox can only close a file

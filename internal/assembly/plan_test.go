@@ -3,6 +3,8 @@ package assembly
 import (
 	"bytes"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,6 +26,67 @@ func TestSwitches(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "there is no feature") {
 		t.Errorf("an unknown feature in the settings: %s", &log)
+	}
+}
+
+// TestFindProfiles checks which profile has a name, and what an agent file of another host becomes.
+func TestFindProfiles(t *testing.T) {
+	s, err := settings.Parse([]byte(`{"profiles":{"explore":{"tools":["Read"],"prompt":"Mine."},"b":{"mode":"plan"}}}`), "/etc/test.json", "/etc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(home, agentFolder, "plan.md"): "---\nname: plan\n---\n",
+		filepath.Join(home, agentFolder, "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
+		filepath.Join(root, agentFolder, "r.md"):    "---\nname: review\n---\n",
+		filepath.Join(root, agentFolder, "bad.md"):  "no",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Plan{Config: Config{Settings: s, Home: home}, Found: &settings.Found{Merged: s, Trusted: []string{root}}}
+	list, issues := p.FindProfiles()
+	var got []string
+	for _, o := range list {
+		got = append(got, o.Name)
+		if len(o.Prompt) > settings.MaxProfilePrompt {
+			t.Errorf("the prompt of %s has %d bytes", o.Name, len(o.Prompt))
+		}
+	}
+	if text := strings.Join(got, " "); text != "explore b plan full review" {
+		t.Error(text)
+	}
+	if e := list[0]; e.Prompt != "Mine." || e.Offers("Grep") || !list[1].Plan {
+		t.Errorf("the settings do not take precedence: %+v", e)
+	}
+	r, err := PickProfile(list, "review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Offers("Read") || !r.Offers("mcp__x__y") || r.Offers("Bash") || !strings.HasSuffix(r.Prompt, "r.md: Read it first.]") {
+		t.Errorf("%+v", r)
+	}
+	var texts []string
+	for _, i := range issues {
+		texts = append(texts, strings.ReplaceAll(strings.ReplaceAll(i.String(), home, ""), root, ""))
+	}
+	want := "/.claude/agents/bad.md:1: does not begin with front matter; put name and description between two lines ---\n" +
+		"/.claude/agents/r.md: is not used: /.claude/agents/r.md has the same name and takes precedence\n" +
+		"/.claude/agents/plan.md: is not used: there is another profile plan, which takes precedence\n" +
+		"/.claude/agents/r.md: leaves out names that no tool here has: Task, \"Bash(git *)\""
+	if text := filepath.ToSlash(strings.Join(texts, "\n")); text != want {
+		t.Error(text)
+	}
+	for name, want := range map[string]string{"reveiw": `there is no profile "reveiw"; did you mean review?`, "zzz": `there is no profile "zzz"; there are explore, b, plan, full, review`} {
+		if _, err := PickProfile(list, name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

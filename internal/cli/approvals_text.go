@@ -237,7 +237,7 @@ func furtherText(i approval.Item) string {
 	if i.Subject.Kind != "site" || i.Always != "" {
 		return ""
 	}
-	return "further calls of " + plain.Text(i.Tool) + " to " + plain.Text(i.Subject.Value) + " in the same session"
+	return "further " + approval.SiteCalls(i.Tool) + " to " + plain.Text(i.Subject.Value) + " in the same session"
 }
 
 // subjectText describes exactly what a decline or "always" applies to. It quotes the value, so that

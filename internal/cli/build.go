@@ -35,7 +35,7 @@ type app struct {
 
 // deferral returns how tools are offered to a client that does not defer tools by itself.
 func (a *app) deferral() tools.Deferral {
-	return a.Registry.Catalogue().Resolve(a.Registry.Deferral(), a.Server.Defers)
+	return a.Registry.View(a.Server.Profile).Resolve(a.Registry.Deferral(), a.Server.Defers)
 }
 
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
@@ -78,8 +78,30 @@ func (c *common) assemble(host *Host, roots []string, drain time.Duration, log *
 		return nil, nil, err
 	}
 	plan.Drain, plan.Switches, plan.Shell = drain, features, shell
+	if err := c.chooseProfile(plan); err != nil {
+		return nil, nil, err
+	}
 	a, err := plan.Build(c.context())
 	return plan, a, err
+}
+
+// chooseProfile sets the profiles of a plan. With --profile there is only this one, since another
+// would offer more.
+func (c *common) chooseProfile(plan *assembly.Plan) (err error) {
+	list, issues := plan.FindProfiles()
+	for _, issue := range issues {
+		if !issue.Loaded {
+			plan.Log.Warn("an agent file cannot be used: " + issue.String())
+		}
+	}
+	if c.profile == "" {
+		plan.Profiles = list
+		return nil
+	}
+	if plan.Profile, err = assembly.PickProfile(list, c.profile); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 // plan finds the settings of a server with these flags.
@@ -120,6 +142,9 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 		Mode: policy.Mode(c.mode), Preset: c.preset, Deferral: tools.Deferral(c.deferral), Sandbox: command.Mode(c.sandbox), Foreground: c.foreground,
 		MaxConcurrency: c.maxConcurrency, Ordered: c.ordered, Channel: c.channel, Structured: c.structured, Approvals: c.approvals, Untried: c.untried, Runs: c.runs, Remote: c.remote,
 		SessionName: c.sessionName, TaskList: c.taskList, RepeatReads: c.readDedup == "off", NoIndex: c.searchIndex == "off", Watch: c.searchWatch == "on",
+	}
+	for _, dir := range c.skills {
+		o.Skills = append(o.Skills, expand(dir))
 	}
 	if c.trace != "" {
 		o.Trace = expand(c.trace)

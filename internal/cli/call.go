@@ -50,7 +50,7 @@ func callCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			if _, err := a.Registry.Lookup(args[0]); err != nil {
+			if _, err := a.Registry.View(a.Server.Profile).Lookup(args[0]); err != nil {
 				return usageError{err}
 			}
 			if explain {

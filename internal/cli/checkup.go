@@ -66,7 +66,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "upstream", "web search", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "network", "skills", "upstream", "web search", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -88,6 +88,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	}
 	if k.plan.Settings != nil || !k.failed() {
 		k.upstreamServers()
+		k.skillFiles()
 		k.webSearch()
 	}
 	d.Settings = k.settingsFiles()
@@ -100,43 +101,6 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	})
 	d.Checks, d.OK = k.checks, !k.failed()
 	return d, nil
-}
-
-// tried tries the containment unless a check has failed. An error means a wrong command line.
-func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
-	d := &diagnosis{System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: k.sandbox}
-	if k.failed() {
-		k.add(checkWarn, "containment", "correct the above first", "not tried")
-		return d, nil
-	}
-	tried, err := k.examine(ctx, k.host, slices.Clone(k.plan.Roots))
-	if _, usage := errors.AsType[usageError](err); usage {
-		return nil, err
-	}
-	if err != nil {
-		k.fail("containment", err, "")
-		return d, nil
-	}
-	k.containment(tried)
-	if k.detailed {
-		k.notOffered(tried)
-	}
-	return tried, nil
-}
-
-// notOffered finds the tools that a server with these flags would not offer.
-func (k *checkup) notOffered(d *diagnosis) {
-	_, a, err := k.assemble(k.host, slices.Clone(k.plan.Roots), 0, slog.New(slog.DiscardHandler))
-	if err != nil {
-		k.fail("tools", err, "")
-		return
-	}
-	for _, t := range a.Registry.Absent() {
-		d.NotOffered = append(d.NotOffered, absent{t.Name, plain.Text(t.Reason)})
-	}
-	if err := a.Close(); err != nil {
-		k.fail("tools", err, "")
-	}
 }
 
 // roots checks the workspace folders.
@@ -263,25 +227,6 @@ func (k *checkup) settingsFiles() (list []settingsFile) {
 	return list
 }
 
-// containment summarizes the findings about the sandbox.
-func (k *checkup) containment(d *diagnosis) {
-	const more = "mcp-toolset doctor --verbose shows what was tried"
-	switch verdict := d.verdict(); {
-	case len(d.Problems) > 1:
-		k.add(checkFail, "containment", more, "%s (and %d more)", d.Problems[0], len(d.Problems)-1)
-	case len(d.Problems) == 1:
-		k.add(checkFail, "containment", more, "%s", d.Problems[0])
-	case d.Sandbox == "off":
-		k.add(checkWarn, "containment", "leave out --sandbox off", "%s", verdict)
-	case !d.Tools[0].Contained && k.preset == "":
-		k.add(checkWarn, "containment", "commands ask first; --preset dev allows those of everyday work", "%s", verdict)
-	case verdict != inForce:
-		k.add(checkWarn, "containment", more, "%s", verdict)
-	default:
-		k.add(checkOK, "containment", "", "%s (%s), with the shell %s", verdict, d.Tools[0].layers(), d.Shell)
-	}
-}
-
 // upstreamServers checks the upstream servers of the settings without starting any.
 func (k *checkup) upstreamServers() {
 	o, err := k.plan.Upstreams(func(*upstream.Server) bool { return true })
@@ -304,6 +249,25 @@ func (k *checkup) upstreamServers() {
 		k.add(checkWarn, "upstream", "correct mcpServers in the settings", "%s", strings.Join(broken, "; "))
 	default:
 		k.add(checkOK, "upstream", "", "%d configured: %s; mcp-toolset upstream list --connect tries them", len(names), strings.Join(names, ", "))
+	}
+}
+
+// skillFiles checks the skills and agent files that a server would use.
+func (k *checkup) skillFiles() {
+	const name = "skills"
+	l := listSkills(k.plan)
+	switch n := l.errors(); {
+	case n > 0:
+		first := slices.IndexFunc(l.Issues, func(i skillIssue) bool { return i.Error })
+		text := l.Issues[first].text
+		if n > 1 {
+			text += fmt.Sprintf(" (and %d more)", n-1)
+		}
+		k.add(checkWarn, name, "mcp-toolset skills lists what to correct", "%s", text)
+	case len(l.Untrusted) > 0:
+		k.add(checkWarn, name, "mcp-toolset trust DIR shows them and asks", "those of %s are not used, since the project is not trusted", strings.Join(l.Untrusted, ", "))
+	default:
+		k.add(checkOK, name, "", "%s", count(len(l.Skills), "skill"))
 	}
 }
 

@@ -26,6 +26,8 @@ type client struct {
 	Name    string `json:"name"`
 	File    string `json:"file"`
 	Project bool   `json:"project,omitempty"` // whether the file is that of the first root
+	Server  string `json:"server,omitempty"`  // name of the entry, if it is not the usual one
+	URL     string `json:"url,omitempty"`     // of an entry over HTTP that does not show that it is this server
 	State   string `json:"state"`
 	Problem string `json:"problem,omitempty"`
 	next    string // the next step after Problem
@@ -33,17 +35,28 @@ type client struct {
 }
 
 func (c client) label() string {
-	if c.Project {
-		return c.Name + " (project)"
+	label := c.Name
+	if c.Server != "" {
+		label += " as " + c.Server
 	}
-	return c.Name
+	var more []string
+	if c.Project {
+		more = append(more, "project")
+	}
+	if c.URL != "" {
+		more = append(more, "reaches "+c.URL)
+	}
+	if len(more) > 0 {
+		label += " (" + strings.Join(more, ", ") + ")"
+	}
+	return label
 }
 
 // clientsOf returns the clients on this system, with the server that install adds if it is given no
 // name. project is a folder that may have files of clients, or "".
 func clientsOf(host *Host, project string) []client {
 	in := newInstaller(host)
-	in.name = "toolset"
+	in.name = usualName
 	return in.findClients(project)
 }
 
@@ -57,42 +70,76 @@ func (in *installer) findClients(project string) (list []client) {
 		c := &clients.List[i]
 		set := false
 		if len(c.Project) > 0 && project != "" && project != in.host.Home {
-			if found := in.finding(in.system.InProject(c, project), self, true); found.State != clientNotSet {
-				list = append(list, found)
-				set = found.State == clientSet
+			for _, found := range in.findings(in.system.InProject(c, project), self, true) {
+				if found.State != clientNotSet {
+					list = append(list, found)
+					set = set || found.State == clientSet
+				}
 			}
 		}
 		p := in.system.User(c)
-		if found := in.finding(p, self, false); p.Found && !(set && found.State == clientNotSet) {
-			list = append(list, found)
+		for _, found := range in.findings(p, self, false) {
+			if p.Found && !(set && found.State == clientNotSet) {
+				list = append(list, found)
+			}
 		}
 	}
 	return list
 }
 
-// finding describes a place. self is the absolute path of this program.
-func (in *installer) finding(p clients.Place, self string, project bool) client {
+// findings describes the servers at a place that are this program, whatever their names, or else the
+// one with the usual name. self is the absolute path of this program.
+func (in *installer) findings(p clients.Place, self string, project bool) (list []client) {
+	for _, name := range in.names(p) {
+		list = append(list, in.finding(p, name, self, project))
+	}
+	return list
+}
+
+// names returns the names of the servers at a place that are this program, and the usual name if
+// there are none or it has a URL, which may be of this program.
+func (in *installer) names(p clients.Place) []string {
+	names := p.Ours()
+	if slices.Contains(names, in.name) {
+		return names
+	}
+	if e, _, err := p.Entry(in.name); len(names) == 0 || err == nil && e.URL != "" {
+		names = append(names, in.name)
+	}
+	return names
+}
+
+func (in *installer) finding(p clients.Place, name, self string, project bool) client {
 	c := client{Name: p.Client.Name, File: plain.Text(p.Path), Project: project, State: clientSet, found: p.Client}
 	install := "mcp-toolset install " + c.Name
 	if project {
 		install += " --project"
 	}
-	entry, ok, err := p.Entry(in.name)
+	if name != in.name {
+		c.Server = plain.Line(name)
+		install += " --name " + c.Server
+	}
+	entry, ok, err := p.Entry(name)
 	switch {
 	case err != nil:
 		c.State, c.Problem, c.next = clientUnclear, plain.Line(err.Error()), "correct the file"
 	case !ok:
 		c.State = clientNotSet
-	case len(entry.Command) == 0: // over HTTP
+	case !entry.Ours() && entry.URL != "":
+		c.URL = plain.Line(entry.URL)
 	case !entry.Ours():
 		c.State, c.Problem = clientOther, fmt.Sprintf("%s in %s is another server", in.name, c.label())
 		c.next = install + " --name NAME DIR"
+	case entry.URL != "":
 	case !filepath.IsAbs(entry.Command[0]): // the client looks for it in its own way
 	case !in.system.Exists(entry.Command[0]):
 		c.State, c.Problem, c.next = clientBroken, fmt.Sprintf("%s starts %s, which does not exist", c.label(), plain.Line(entry.Command[0])), install+" DIR"
 	case self != "" && (clients.Entry{Command: entry.Command[:1]}).Ours() && !sameFile(entry.Command[0], self):
 		c.State, c.Problem = clientOther, fmt.Sprintf("%s starts another copy, %s", c.label(), plain.Line(entry.Command[0]))
 		c.next = "run doctor of that one, or " + install + " DIR to start this one"
+	}
+	if c.next != "" && !serverName.MatchString(name) {
+		c.next = "correct the entry " + c.Server // install takes no such name
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/plain"
 )
 
 func doctorCommand(host *Host) *cobra.Command {
@@ -85,8 +86,12 @@ type diagnosis struct {
 	CacheLayers string      `json:"cacheLayers,omitempty"` // folder of this workspace's overlays of caches; "" if there is none
 	Hidden      []string    `json:"hidden"`                // names in the home folder
 	Network     string      `json:"network"`
-	Temp        string      `json:"temp"`
-	Output      string      `json:"output"`
+	Hosts       []knownHost `json:"hosts"` // that commands reach without a rule, if Network is "ask"
+	// NetworkProblem is the reason why commands have the network of this machine although
+	// Network is "ask"; "" if they have one of their own.
+	NetworkProblem string `json:"networkProblem,omitempty"`
+	Temp           string `json:"temp"`
+	Output         string `json:"output"`
 }
 
 // settingsFile is a place of settings.
@@ -94,6 +99,12 @@ type settingsFile struct {
 	Layer    string `json:"layer"`
 	Path     string `json:"path"`
 	Standing string `json:"standing"` // how much of it applies
+}
+
+// knownHost is a host with the package manager that uses it, or the setting that names it.
+type knownHost struct {
+	Host string `json:"host"`
+	For  string `json:"for"`
 }
 
 // absent is a tool that is not offered.
@@ -110,6 +121,7 @@ type contained struct {
 	Landlock  int       `json:"landlock"`        // the ABI in force, 0 for none
 	Seccomp   bool      `json:"seccomp"`
 	Mounts    bool      `json:"mounts"`
+	Seatbelt  bool      `json:"seatbelt"` // experimental
 	Promises  []promise `json:"promises"`
 }
 
@@ -157,7 +169,16 @@ func (c *common) examine(ctx context.Context, host *Host, dirs []string) (d *dia
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, commands.Close()) }()
-	return diagnose(commands.About(), commands.Report(ctx)), nil
+	d = diagnose(commands.About(), commands.Report(ctx))
+	if d.Network == string(command.Ask) {
+		if err := commands.NetworkContained(ctx); err != nil {
+			d.NetworkProblem = err.Error()
+		}
+		for _, h := range plan.Registries() {
+			d.Hosts = append(d.Hosts, knownHost{h.Name, plain.Line(h.For)})
+		}
+	}
+	return d, nil
 }
 
 func diagnose(about command.About, r *command.Report) *diagnosis {
@@ -165,13 +186,10 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 		System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: string(about.Mode), Shell: about.Shell, Tier: r.Tier.String(), TierMissing: r.TierMissing,
 		Tools: []contained{examined("Bash", r.Write), examined("BashReadOnly", r.ReadOnly)}, NotCovered: sandbox.NotCovered,
 		Roots: about.Roots, AllowRead: about.AllowRead, AllowWrite: about.AllowWrite, Protected: about.Protected, Caches: []cacheDir{}, Hidden: about.Hidden,
-		Network: "allow", Temp: about.Temp, Output: about.Output,
+		Network: string(about.Network), Hosts: []knownHost{}, Temp: about.Temp, Output: about.Output,
 	}
 	if about.Language == command.PowerShell {
 		d.Tools = []contained{examined("PowerShell", r.Write)}
-	}
-	if about.Offline {
-		d.Network = "deny"
 	}
 	for _, cache := range about.Caches {
 		dir := cacheDir{Path: cache.Path, Why: cache.Reason, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
@@ -202,6 +220,9 @@ func (d *diagnosis) noNulls() {
 	if d.Caches == nil {
 		d.Caches = []cacheDir{}
 	}
+	if d.Hosts == nil {
+		d.Hosts = []knownHost{}
+	}
 	if d.Checks == nil {
 		d.Checks = []check{}
 	}
@@ -222,7 +243,7 @@ func examined(tool string, t command.Trial) contained {
 		out.Error = t.Err.Error()
 		return out
 	}
-	out.Landlock, out.Seccomp, out.Mounts = t.Coverage.Landlock, t.Coverage.Seccomp, t.Coverage.Mounts
+	out.Landlock, out.Seccomp, out.Mounts, out.Seatbelt = t.Coverage.Landlock, t.Coverage.Seccomp, t.Coverage.Mounts, t.Coverage.Seatbelt
 	for _, canary := range t.Canaries {
 		p := promise{Name: canary.Promise, Meaning: canary.Meaning, Held: canary.Held, Detail: canary.Detail}
 		if !p.Held {

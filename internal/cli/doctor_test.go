@@ -84,10 +84,33 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestNetworkText checks the description of the network of commands, and doctor's check of it.
+func TestNetworkText(t *testing.T) {
+	for _, c := range []struct{ network, problem, status, want string }{
+		{"ask", "", checkOK, "one of their own; 2 hosts of package managers and those of rules are reached, others ask; none for BashReadOnly"},
+		{"ask", "no namespaces", checkWarn, "that of this machine, and commands that are known to use it ask: no namespaces"},
+		{"allow", "", checkOK, "that of this machine for Bash, none for BashReadOnly"},
+		{"deny", "", checkOK, "denied"},
+	} {
+		d := diagnose(command.About{Network: command.NetworkMode(c.network)}, whole())
+		d.NetworkProblem, d.Hosts = c.problem, []knownHost{{"a.example", "x"}, {"b.example", "y"}}
+		k := checkup{common: &common{}}
+		k.network(d)
+		if len(k.checks) != 1 || k.checks[0].Status != c.status || k.checks[0].Detail != c.want {
+			t.Errorf("%s: %+v", c.network, k.checks)
+		}
+		d.Tools[0].Contained = false
+		k.checks = nil
+		if k.network(d); len(k.checks) != 0 {
+			t.Errorf("%s, not contained: %+v", c.network, k.checks)
+		}
+	}
+}
+
 // Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")
-	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
+	about := command.About{Mode: command.Off, Shell: "/bin/bash", Network: command.Deny, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
 	if err := d.print(&out, console{}); err != nil {
@@ -107,6 +130,23 @@ BashReadOnly: not contained: switched off
 `
 	if got := strings.Replace(out.String(), d.System, "SYSTEM", 1); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The containment of macOS is called experimental, though a trial found it whole.
+func TestDiagnosisSeatbelt(t *testing.T) {
+	r := whole()
+	r.Write.Coverage = sandbox.Coverage{Seatbelt: true}
+	d := diagnose(command.About{Mode: command.Auto, Shell: "/bin/bash"}, r)
+	var k checkup
+	k.common = &common{}
+	k.containment(d)
+	if c := k.checks[0]; c.Status != checkWarn || c.Detail != "in force by Seatbelt, which is experimental" {
+		t.Errorf("got %+v", c)
+	}
+	var out strings.Builder
+	if err := d.print(&out, console{}); err != nil || !strings.Contains(out.String(), "\nBash: contained (Seatbelt, experimental)\n") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

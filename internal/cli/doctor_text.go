@@ -64,7 +64,7 @@ func (d *diagnosis) print(out io.Writer, c console) error {
 
 // rules writes the accesses that confined commands have.
 func (d *diagnosis) rules(row func(name, format string, args ...any)) {
-	row("network", "%s", map[string]string{"allow": "allowed for Bash, never for BashReadOnly", "deny": "denied"}[d.Network])
+	row("network", "%s", d.networkText())
 	row("roots", "%s", strings.Join(d.Roots, ", "))
 	if len(d.AllowRead) > 0 {
 		row("also readable", "%s", strings.Join(d.AllowRead, ", "))
@@ -74,6 +74,19 @@ func (d *diagnosis) rules(row func(name, format string, args ...any)) {
 	}
 	row("protected", "%s", strings.Join(d.Protected, ", "))
 	row("not read", "%s", d.secrets())
+}
+
+// networkText describes the network of commands.
+func (d *diagnosis) networkText() string {
+	switch {
+	case d.Network == string(command.Deny):
+		return "denied"
+	case d.Network == string(command.Allow):
+		return "that of this machine for Bash, none for BashReadOnly"
+	case d.NetworkProblem != "":
+		return "that of this machine, and commands that are known to use it ask: " + d.NetworkProblem
+	}
+	return fmt.Sprintf("one of their own; %d hosts of package managers and those of rules are reached, others ask; none for BashReadOnly", len(d.Hosts))
 }
 
 // limits writes what the sandbox leaves open, by its nature and on purpose.
@@ -98,6 +111,12 @@ func (d *diagnosis) limits(out io.Writer) {
 	if len(d.Caches) == 0 {
 		fmt.Fprintf(w, "  none\n")
 	}
+	if d.Network == string(command.Ask) && d.NetworkProblem == "" {
+		fmt.Fprintf(w, "\nHosts that commands of Bash reach without a rule\n")
+		for _, h := range d.Hosts {
+			fmt.Fprintf(w, "  %s\t%s\n", h.Host, h.For)
+		}
+	}
 	_ = w.Flush() // the caller's buffer accepts everything
 }
 
@@ -115,6 +134,8 @@ func (d *diagnosis) verdict() string {
 			return "there is no containment here (" + why + "), so commands may touch whatever you may"
 		}
 		return "there is no containment here, so commands may touch whatever you may"
+	case d.Tools[0].Seatbelt:
+		return "in force by Seatbelt, which is experimental"
 	}
 	for _, t := range d.Tools {
 		for _, p := range t.Promises {
@@ -178,6 +199,9 @@ func (t contained) layers() string {
 	}
 	if t.Mounts {
 		layers = append(layers, "mounts")
+	}
+	if t.Seatbelt {
+		layers = append(layers, "Seatbelt, experimental")
 	}
 	return or(strings.Join(layers, ", "), "nothing is in force")
 }

@@ -41,6 +41,8 @@ type common struct {
 	shell          string
 	foreground     time.Duration
 	taskList       string
+	skills         []string
+	profile        string
 	sessionName    string
 	outputSchema   string
 	output         string
@@ -89,6 +91,9 @@ func (c *common) addWorkspace(in flagSection, host *Host) {
 	in.list(&c.roots, "root", "workspace folder `DIR`; may be repeated (default: CLAUDE_PROJECT_DIR, else the working directory)")
 	complete(in.cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
 	in.text(&c.settings, "settings", "", "settings `FILE` with permission rules, which takes precedence over those of the project and the user")
+	in.list(&c.skills, "skills", "folder `DIR` with skills, besides those of the user and of trusted projects; may be repeated")
+	complete(in.cmd, "skills", nil, cobra.ShellCompDirectiveFilterDirs)
+	in.text(&c.profile, "profile", "", "offer only the tools of the profile `NAME`: explore (only reads), plan (all, in plan mode), full, one of the settings (profiles), or an agent file (.claude/agents); over HTTP, /mcp/NAME serves each")
 	in.text(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for the setting reminder.exempt")
 }
 
@@ -114,8 +119,7 @@ func (c *common) addOutput(in flagSection, host *Host) {
 	in.text(&c.outputSchema, "output-schema", "", "offer the tool SyntheticOutput, with which the model returns its final result in the form of the JSON schema in `FILE`")
 	in.text(&c.output, "output", "", "write the last result of SyntheticOutput to `FILE`, which is empty until then; needs --output-schema")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
-	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
-	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature checks
+	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated. todo=off leaves out the work list: TodoWrite, TaskCreate, TaskGet, TaskUpdate and TaskList")
 }
 
 // complete defines the shell completion of a flag. Other flags take files or free text, which a

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +31,12 @@ type installer struct {
 	name    string
 	project bool
 	print   bool
+	url     string // of a server over HTTP; "" for one that the client starts
+	http    bool   // whether --http is given
 }
+
+// usualName is the name of the server in a client if the user gives none.
+const usualName = "toolset"
 
 func newInstaller(host *Host) *installer {
 	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
@@ -41,7 +49,7 @@ func newInstaller(host *Host) *installer {
 
 func (in *installer) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&in.project, "project", false, "use the client's file of the project, which is the first DIR or the working directory")
-	cmd.Flags().StringVar(&in.name, "name", "toolset", "`NAME` of the server in the client")
+	cmd.Flags().StringVar(&in.name, "name", usualName, "`NAME` of the server in the client")
 	cmd.Flags().BoolVar(&in.print, "print", false, "print the change of the file and make none")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -61,11 +69,13 @@ func installCommand(host *Host) *cobra.Command {
 			"The folders DIR are the workspace. Without any it is the folder that the client has open, if the client has that notion. With --project the first DIR is the project.\n\n" +
 			"Everything else in the file stays byte for byte. A backup is made beside it first. A file that cannot be parsed is not changed. " +
 			"Afterwards it starts the server as the client would, and lists its tools.\n\n" +
-			"Exit status: 0 if the client starts the server, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
+			"With --http the client reaches a server that runs, mcp-toolset http, at URL, and no folder is given. Nothing is tried then. The file never has the token: it names the variable MCP_TOOLSET_TOKEN, or the output shows what to add.\n\n" +
+			"Exit status: 0 if the client starts the server, or with --http if the entry is in the file, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
 		Example: "  mcp-toolset install\n  mcp-toolset install cursor ~/src/app\n  mcp-toolset install vscode --project --print",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			in.http = cmd.Flags().Changed("http")
 			if len(args) == 0 {
-				if in.project || in.print {
+				if in.project || in.print || in.http {
 					return usagef("name a client: mcp-toolset install CLIENT")
 				}
 				return in.list()
@@ -74,6 +84,7 @@ func installCommand(host *Host) *cobra.Command {
 		},
 	}
 	in.flags(cmd)
+	cmd.Flags().StringVar(&in.url, "http", "", "`URL` of a server that runs, such as http://127.0.0.1:8808/mcp")
 	return cmd
 }
 
@@ -83,7 +94,7 @@ func uninstallCommand(host *Host) *cobra.Command {
 		Use:   "uninstall [flags] CLIENT [DIR]",
 		Short: "Remove this server from an MCP client",
 		Long: "Removes the server that install added to CLIENT. If nothing else has changed the file since then, it is as before, byte for byte. " +
-			"DIR is the project for --project.\n\n" +
+			"DIR is the project for --project. With --http it also removes an entry that does not show that it is this server, if it has that URL.\n\n" +
 			"Exit status: 0 if the server is not in the file, 2 for a wrong command line or a file that cannot be changed.",
 		Example: "  mcp-toolset uninstall cursor",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -95,9 +106,13 @@ func uninstallCommand(host *Host) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return in.uninstall(cmd.Context(), args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.http = cmd.Flags().Changed("http")
+			return in.uninstall(cmd.Context(), args[0], args[1:])
+		},
 	}
 	in.flags(cmd)
+	cmd.Flags().StringVar(&in.url, "http", "", "remove the entry with this `URL`, even if it does not show that it is this server")
 	return cmd
 }
 
@@ -174,13 +189,16 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	if err != nil {
 		return err
 	}
+	if in.http {
+		return in.installURL(ctx, p, folders)
+	}
 	binary, err := in.binary()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
 	served := folders
 	if in.project && len(folders) == 1 {
-		served = nil // the client has it open: so the file also works for others who have the project
+		served = nil // the client has it open
 	}
 	switch {
 	case len(served) > 0:
@@ -189,40 +207,125 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	case p.Client.Workspace != "":
 		served = []string{p.Client.Workspace}
 	}
-	served = append([]string{"stdio"}, served...)
-	change, err := p.Install(ctx, in.name, binary, served, in.print)
-	if err != nil {
-		return in.refused(p, err, "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, binary, served)))
-	}
-	if in.print {
-		return in.printDiff(change)
-	}
-	if err := in.printInstalled(p, change, binary, served); err != nil {
+	if installed, err := in.add(ctx, p, clients.Entry{Command: append([]string{binary, "stdio"}, served...)}); err != nil || !installed {
 		return err
 	}
-	return in.try(ctx, p, served[1:], folders)
+	return in.try(ctx, p, served, folders)
+}
+
+// installURL adds a server that runs.
+func (in *installer) installURL(ctx context.Context, p clients.Place, folders []string) error {
+	err := checkURL(in.url)
+	switch {
+	case err != nil:
+		return err
+	case !p.Client.TakesURL():
+		return usagef("the file of %s has no servers over HTTP; let it start one: mcp-toolset install %s DIR", p.Client.Title, p.Client.Name)
+	case len(folders) > 1 || len(folders) == 1 && !in.project:
+		return usagef("--http takes no DIR: the server at the URL has its own; leave out %s", plain.Line(folders[len(folders)-1]))
+	}
+	_, err = in.add(ctx, p, clients.Entry{URL: in.url})
+	return err
+}
+
+// checkURL returns an error for text that is not a URL of a server, or that a client would replace or
+// that a file should not store.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	port := 1
+	if err == nil && u.Port() != "" {
+		port, err = strconv.Atoi(u.Port())
+	}
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return usagef("--http is no URL of a server; use one such as http://127.0.0.1:8808/mcp")
+	case u.User != nil || strings.ContainsAny(text, "?#"):
+		return usagef("--http has a user, a query or a fragment, which the file would store; leave that out")
+	case port < 1 || port > 65535 || strings.HasSuffix(u.Host, ":"):
+		return usagef("--http has no port of 1 to 65535 after the colon; use one such as http://127.0.0.1:8808/mcp")
+	case strings.ContainsFunc(text, unicode.IsSpace) || strings.ContainsAny(text, "${"):
+		return usagef("--http has a blank, a $ or a {, which clients may read in their own way; leave that out")
+	case strings.Trim(u.Path, "/") == "":
+		return usagef("--http has no path; add the one of the server: %s/mcp", strings.TrimRight(text, "/"))
+	}
+	return nil
+}
+
+// add makes the change of a file, or prints it, and reports whether it was made.
+func (in *installer) add(ctx context.Context, p clients.Place, e clients.Entry) (installed bool, err error) {
+	change, err := p.Install(ctx, in.name, e, in.print)
+	if err != nil {
+		return false, in.refused(p, err, "choose another name with --name", "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, e)))
+	}
+	if in.print {
+		return false, in.printDiff(change)
+	}
+	return true, in.printInstalled(p, change, e)
 }
 
 func (in *installer) uninstall(ctx context.Context, client string, args []string) error {
-	p, _, err := in.place(client, args)
+	p, folders, err := in.place(client, args)
 	if err != nil {
 		return err
 	}
-	change, err := p.Uninstall(ctx, in.name, in.print)
+	if in.http && in.url == "" {
+		return usagef("--http is empty; give the URL of the entry, which mcp-toolset install lists")
+	}
+	change, err := p.Uninstall(ctx, in.name, in.url, in.print)
 	if err != nil {
-		return in.refused(p, err, fmt.Sprintf("correct that, or remove %s from %s by hand", in.name, p.Client.Table), "")
+		return in.refused(p, err, "nothing was removed; --name NAME selects another", fmt.Sprintf("correct that, or remove %s from %s by hand", in.name, p.Client.Table), "")
 	}
 	if in.print {
 		return in.printDiff(change)
+	}
+	if change.Changed() && change.After == nil {
+		top := in.host.Home
+		switch {
+		case in.project && len(folders) > 0:
+			top = folders[0]
+		case in.project:
+			top = in.host.Dir
+		}
+		removeEmpty(filepath.Dir(change.Path), top)
 	}
 	return in.printUninstalled(p, change)
 }
 
-// refused prints the error of a file that was not changed, with the text to add to it.
-func (in *installer) refused(p clients.Place, err error, next, snippet string) error {
+// removeEmpty removes a folder in which install has made a file, and those above it below top, as
+// far as they are empty: an empty one looks like a client.
+func removeEmpty(folder, top string) {
+	for {
+		rel, err := filepath.Rel(top, folder)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			return
+		}
+		if info, err := os.Lstat(folder); err != nil || !info.IsDir() || os.Remove(folder) != nil {
+			return
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// refused prints the error of a file that was not changed, with the text to add to it. other is the
+// next step if the name belongs to another server.
+func (in *installer) refused(p clients.Place, err error, other, next, snippet string) error {
 	switch {
 	case errors.Is(err, clients.ErrOther):
-		return usagef("%s: %s is another server; choose another name with --name", plain.Line(p.Path), in.name)
+		server := "another server"
+		if e, ok, err := p.Entry(in.name); err == nil && ok && e.URL != "" {
+			server += ", at " + plain.Line(e.URL)
+			if checkURL(e.URL) == nil {
+				remove := "mcp-toolset uninstall " + p.Client.Name
+				if in.project {
+					remove += " --project"
+				}
+				if in.name != usualName {
+					remove += " --name " + in.name
+				}
+				other += ", or remove this one: " + remove + " --http " + plain.Line(e.URL)
+			}
+		}
+		return usagef("%s: %s is %s; %s", plain.Line(p.Path), in.name, server, other)
 	case errors.Is(err, context.Canceled):
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -24,12 +23,12 @@ func (in *installer) list() error {
 	for i := range clients.List {
 		c := &clients.List[i]
 		p := in.system.User(c)
-		t.row(c.Name, in.state(p), plain.Text(p.Path))
+		in.rows(&t, p)
 		if len(c.Project) == 0 || in.host.Dir == "" || in.host.Dir == in.host.Home {
 			continue
 		}
 		if p := in.system.InProject(c, in.host.Dir); in.system.Exists(p.Path) {
-			t.row(c.Name, in.state(p), plain.Text(p.Path))
+			in.rows(&t, p)
 		}
 	}
 	t.write(&b, consoleOf(in.host, in.host.Out))
@@ -38,19 +37,34 @@ func (in *installer) list() error {
 	return err
 }
 
-// state describes a place in few words.
-func (in *installer) state(p clients.Place) string {
-	entry, ok, err := p.Entry(in.name)
+// rows adds a row for each server at a place that may be this program.
+func (in *installer) rows(t *table, p clients.Place) {
+	for _, name := range in.names(p) {
+		t.row(p.Client.Name, in.state(p, name), plain.Text(p.Path))
+	}
+}
+
+// state describes a server at a place in few words.
+func (in *installer) state(p clients.Place, name string) string {
+	entry, ok, err := p.Entry(name)
+	as := ""
+	if name != in.name {
+		as = " as " + plain.Line(name)
+	}
 	switch {
 	case err != nil:
 		_, text, _ := strings.Cut(err.Error(), p.Path+": ")
 		return "cannot be read: " + plain.Line(text)
+	case ok && !entry.Ours() && entry.URL != "":
+		return name + " reaches " + plain.Line(entry.URL)
 	case ok && !entry.Ours():
-		return in.name + " is another server"
+		return name + " is another server"
+	case ok && entry.URL != "":
+		return "set" + as + ": " + plain.Line(entry.URL)
 	case ok && strings.ContainsAny(entry.Command[0], `/\`) && !in.system.Exists(entry.Command[0]):
-		return "set, but there is no " + plain.Line(entry.Command[0])
+		return "set" + as + ", but there is no " + plain.Line(entry.Command[0])
 	case ok:
-		return "set: " + plain.Line(strings.Join(entry.Command[1:], " "))
+		return "set" + as + ": " + plain.Line(strings.Join(entry.Command[1:], " "))
 	case p.Found:
 		return "found, not set"
 	}
@@ -79,25 +93,42 @@ func (in *installer) printDiff(c *clients.Change) error {
 }
 
 // printInstalled prints what was done, and what the user has to do.
-func (in *installer) printInstalled(p clients.Place, c *clients.Change, binary string, args []string) error {
+func (in *installer) printInstalled(p clients.Place, c *clients.Change, e clients.Entry) error {
 	var b bytes.Buffer
 	switch {
 	case !c.Changed():
 		fmt.Fprintf(&b, "%s is in %s already.\n", in.name, p.Client.Title)
-	case len(c.Was.Command) > 0:
+	case len(c.Was.Command) > 0 || c.Was.URL != "":
 		fmt.Fprintf(&b, "Changed %s in %s.\n", in.name, p.Client.Title)
 	default:
 		fmt.Fprintf(&b, "Added %s to %s.\n", in.name, p.Client.Title)
 	}
 	fmt.Fprintf(&b, "file      %s\n", plain.Text(c.Path))
-	fmt.Fprintf(&b, "starts    %s\n", plain.Text(strings.Join(slices.Concat([]string{binary}, args), " ")))
+	if e.URL == "" {
+		fmt.Fprintf(&b, "starts    %s\n", plain.Text(strings.Join(e.Command, " ")))
+	} else {
+		fmt.Fprintf(&b, "reaches   %s\n", plain.Text(e.URL))
+	}
 	if c.Backup != "" {
 		fmt.Fprintf(&b, "backup    %s\n", plain.Text(c.Backup))
+	}
+	if c.Dropped {
+		entry(&b, "warn", 10, "the entry had other settings, such as variables or timeouts; they are in the backup", helpWidth)
 	}
 	if !p.Found {
 		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
 	}
-	if passing(binary) {
+	if e.URL != "" {
+		token := "start " + p.Client.Title + " with MCP_TOOLSET_TOKEN in its environment; the file has only that name. Apps started from the desktop do not get the variables of a shell"
+		if !p.Client.RefersToToken() {
+			token = p.Client.Title + ` replaces no variables: add "headers": {"Authorization": "Bearer TOKEN"} to the entry by hand`
+			if in.project {
+				token += ", and do not commit the file then"
+			}
+		}
+		token += ". mcp-toolset http prints where the token is"
+		entry(&b, "token", 10, token, helpWidth)
+	} else if passing(e.Command[0]) {
 		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
 	}
 	entry(&b, "next", 10, p.Client.Next, helpWidth)

@@ -139,7 +139,8 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	toolchain := []string{"GOENV", "PATH"} // read to find the caches of build tools
+	// Read to find the caches and the registries of build tools.
+	toolchain := []string{"GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
 	for _, m := range readVariable.FindAllStringSubmatch(code.String(), -1) {
 		described := slices.ContainsFunc(environment, func(v variable) bool { return v.name == m[1] })
 		if !described && !slices.Contains(toolchain, m[1]) {
@@ -191,6 +192,9 @@ var limits = []limit{
 	{what: "the tool list of an upstream server", dir: "upstream", name: "maxList", bytes: true},
 	{what: "tools of an upstream server", dir: "upstream", name: "maxItems"},
 	{what: "files whose reads a session remembers", dir: "session", name: "maxReads"},
+	{what: "skills", dir: "skills", name: "maxSkills"},
+	{what: "the `SKILL.md` of a skill", dir: "skills", name: "maxFile", bytes: true},
+	{what: "files of a skill that `skills/list` serves", dir: "skills", name: "maxFiles"},
 	{what: "bytes of a search pattern", dir: "internal/search/pattern", name: "maxPattern"},
 }
 

@@ -75,7 +75,7 @@ func (a *app) started(ctx context.Context, transport string) {
 		digest = err.Error()
 	}
 	a.log.Info("serving", "transport", transport, "version", version(), "roots", a.Server.Roots.Paths(),
-		"deferral", string(a.deferral()), "tools", len(a.Registry.Listed(a.deferral(), nil)), "digest", digest)
+		"deferral", string(a.deferral()), "tools", len(a.Registry.ListedFor(a.Server.Profile, a.deferral(), nil)), "digest", digest)
 }
 
 func httpCommand(host *Host) *cobra.Command {

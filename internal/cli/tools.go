@@ -111,7 +111,7 @@ type anthropicTool struct {
 // them.
 func (a *app) offered() []*tools.Tool {
 	searches := a.deferral().Searches()
-	return slices.DeleteFunc(slices.Clone(a.Registry.Tools()), func(t *tools.Tool) bool { return t.Finder && !searches })
+	return slices.DeleteFunc(slices.Clone(a.Registry.View(a.Server.Profile).Tools()), func(t *tools.Tool) bool { return t.Finder && !searches })
 }
 
 // anthropicTools converts tools. It ends the cached prefix at the last tool loaded from the start.
@@ -173,7 +173,7 @@ func (a *app) within(w io.Writer, budget int) error {
 // fromStart returns the tools that models have from the start.
 func (a *app) fromStart() []*tools.Tool {
 	how := a.deferral()
-	list := a.Registry.Listed(how, nil)
+	list := a.Registry.ListedFor(a.Server.Profile, how, nil)
 	if how == tools.DeferOff || how.Searches() {
 		return list
 	}
@@ -193,7 +193,7 @@ func (a *app) printTable(c console) error {
 		first += t.Tokens()
 	}
 	searches := a.deferral().Searches()
-	for _, t := range a.Registry.Tools() {
+	for _, t := range a.Registry.View(a.Server.Profile).Tools() {
 		if t.Finder && !searches {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/skills"
 )
 
 func trustCommand(host *Host) *cobra.Command {
@@ -27,7 +28,8 @@ func trustCommand(host *Host) *cobra.Command {
 		Use:   "trust [flags] [DIR]",
 		Short: "Let all of a project's settings hold, not only what they forbid",
 		Long: "Shows what the settings file of the project in DIR (default: the working directory), .mcp-toolset/settings.json, would allow,\n" +
-			"and trusts it as it is once you agree. Until then, and again when the file changes, only its deny and ask rules hold.\n\n" +
+			"and its skills and agent files, and trusts it as it is once you agree. Until then, and again when the settings file changes,\n" +
+			"only its deny and ask rules hold, and no skill or agent file of it is used.\n\n" +
 			"Exit status: 0 if the project is trusted or needs no trust, 1 if not, 2 for a wrong command line.",
 		Example: "  mcp-toolset trust ~/src/app\n  mcp-toolset trust --list",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,7 +72,7 @@ func trustCommand(host *Host) *cobra.Command {
 }
 
 // belowServer reports whether a supervisor of a server is an ancestor of this process. This is
-// known on Linux only. On other systems commands have access to the state folder anyway.
+// known on Linux only. Elsewhere commands have access to the state folder anyway, or Seatbelt closes it.
 func belowServer() bool {
 	pid := os.Getppid()
 	for range 1000 {
@@ -109,13 +111,18 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	switch {
 	case err != nil:
 		return err
-	case p == nil:
-		return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it", plain.Line(dir))
+	}
+	instructions := projectInstructions(dir)
+	if p == nil {
+		if len(instructions) == 0 {
+			return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it, and no skill or agent file", plain.Line(dir))
+		}
+		p = settings.WithoutSettings(dir)
 	}
 	if faults := p.Settings.Faults(assembly.ToolNames()); len(faults) > 0 { // once trusted, they would stop the server
 		return errors.New(strings.Join(faults, "\n"))
 	}
-	if len(p.Settings.Loosens()) == 0 {
+	if len(p.Settings.Loosens())+len(instructions) == 0 {
 		_, err := fmt.Fprintf(host.Out, "%s only denies and asks, which holds already.\n", plain.Line(p.Path))
 		return err
 	}
@@ -125,11 +132,18 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 		_, err := fmt.Fprintf(host.Out, "%s is trusted as it is.\n", plain.Line(dir))
 		return err
 	}
-	if _, err := fmt.Fprintf(host.Out, "Besides its deny and ask rules, %s contains:\n", plain.Line(p.Path)); err != nil {
-		return err
+	if len(p.Settings.Loosens()) > 0 {
+		if _, err := fmt.Fprintf(host.Out, "Besides its deny and ask rules, %s contains:\n", plain.Line(p.Path)); err != nil {
+			return err
+		}
 	}
 	for _, l := range p.Settings.Loosens() {
 		if _, err := fmt.Fprintf(host.Out, "  line %-4d %s: %s\n", l.Line, plain.Text(l.Key), plain.Text(l.Value)); err != nil {
+			return err
+		}
+	}
+	if len(instructions) > 0 {
+		if _, err := fmt.Fprintf(host.Out, "The project has instructions for models, which may change without another question:\n  %s\n", strings.Join(instructions, "\n  ")); err != nil {
 			return err
 		}
 	}
@@ -143,6 +157,24 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	}
 	_, err = fmt.Fprintf(host.Out, "%s is trusted until its settings change.\n", plain.Line(dir))
 	return err
+}
+
+// mostInstructions is the limit of the skills and agent files that trust shows.
+const mostInstructions = 50
+
+// projectInstructions describes the skills and agent files of a project, in one line each.
+func projectInstructions(dir string) (lines []string) {
+	for _, k := range skills.Scan(assembly.ProjectSkills(dir), nil).Skills {
+		lines = append(lines, fmt.Sprintf("skill %s: %s (%s)", k.Name, plain.Cut(k.Description, 120), plain.Line(k.File())))
+	}
+	agents, _ := skills.Agents([]string{assembly.ProjectAgents(dir)})
+	for _, a := range agents {
+		lines = append(lines, fmt.Sprintf("agent %s: %s (%s)", a.Name, plain.Cut(a.Description, 120), plain.Line(a.File)))
+	}
+	if more := len(lines) - mostInstructions; more > 0 {
+		lines = append(lines[:mostInstructions], fmt.Sprintf("and %d more", more))
+	}
+	return lines
 }
 
 // agree asks the user at the terminal. It fails with the text no unless the answer is yes.
@@ -175,7 +207,9 @@ func listTrust(out io.Writer, trust *settings.Trust) error {
 		case err != nil:
 			note = "  (its settings cannot be read)"
 		case p == nil:
-			note = "  (it has no settings)"
+			if !trust.Trusts(dir, nil) {
+				note = "  (its settings are gone: not trusted now)"
+			}
 		default:
 			if verdict, err := trust.Of(p); err != nil || verdict != settings.Trusted {
 				note = "  (its settings changed: not trusted now)"

@@ -43,7 +43,7 @@ var secretKeys = []string{
 }
 
 // enter records the values of a key. known is the key as Keys names it, and server the one of
-// mcpServers that it belongs to, if any.
+// mcpServers, or of profiles, that it belongs to, if any.
 func (s *Settings) enter(known, key, server string, line int, n *node) {
 	e := Entry{Key: key, Meaning: meaning(known), unit: unit(known, server)}
 	if known == "features" {
@@ -81,7 +81,7 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 		}
 	case n.kind == isObject:
 		for _, f := range n.fields {
-			if known == serversKey || known == languageServersKey {
+			if known == serversKey || known == languageServersKey || known == profilesKey {
 				server = f.key
 			}
 			s.enter(knownBelow(known, f.key), joinKey(key, f.key), server, f.line, f.value)
@@ -107,11 +107,9 @@ func meaning(known string) string {
 // knownBelow returns the name in Keys of a key below known.
 func knownBelow(known, key string) string {
 	switch known {
-	case serversKey, languageServersKey:
+	case serversKey, languageServersKey, profilesKey:
 		return known + ".<name>"
-	case "lspServers.<name>.extensionToLanguage", "lspServers.<name>.files":
-		return known // its keys are free names
-	case "features":
+	case "features", "lspServers.<name>.extensionToLanguage", "lspServers.<name>.files":
 		return known // its keys are free names
 	case "hooks":
 		return "hooks.<event>"
@@ -145,7 +143,7 @@ func unit(key, server string) string {
 	switch {
 	case top == serversKey:
 		return top + "." + policy.ServerPrefix(server)
-	case top == languageServersKey:
+	case top == languageServersKey || top == profilesKey:
 		return top + "." + server
 	case top == "classifier", top == allowedServersKey, top == webSearchKey:
 		return top

@@ -21,7 +21,7 @@ func (s *Settings) Faults(tools []string) []string {
 	if s == nil {
 		return nil
 	}
-	return slices.Concat(s.faults, s.missing, s.rules.Faults(tools))
+	return slices.Concat(s.faults, s.missing, s.rules.Faults(tools), s.profileFaults(tools))
 }
 
 // fault adds a fault about an unknown key. It suggests the nearest name among known

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,12 @@ type Found struct {
 	Notice string
 
 	faults []string // of files that apply in full; see Settings.Faults
+
+	// Trusted lists the roots whose projects the user trusts as they are.
+	Trusted []string
+	// MachineFolder is the folder of the machine's settings, into which only root can put files; ""
+	// if there is none.
+	MachineFolder string
 
 	// Files lists the server's own files and folders and the programs that its settings name,
 	// which no tool may write. They may not exist. It includes each path as written and its
@@ -95,7 +102,7 @@ func Find(o Options) (*Found, error) {
 	if o.Managed == "" {
 		o.Managed = managedFile()
 	}
-	f := &Found{}
+	f := &Found{MachineFolder: machineFolder(filepath.Dir(o.Managed))}
 	config := ConfigFolder(o.Getenv, o.Home)
 	if _, err := workspace.Canonical(config); errors.Is(err, syscall.ENOTDIR) {
 		config = "" // no file can exist below a home folder such as /dev/null
@@ -141,6 +148,16 @@ func Find(o Options) (*Found, error) {
 		f.Layers = append(f.Layers, Layer{Name: Preset, Path: o.Preset, Settings: layers[len(layers)-1], Trusted: true})
 	}
 	return f, nil
+}
+
+// machineFolder returns dir if it is a folder that belongs to root and that no other user can
+// change, and "" otherwise.
+func machineFolder(dir string) string {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || hasOwners && (!rootOwns(info) || info.Mode().Perm()&0o022 != 0) {
+		return ""
+	}
+	return dir
 }
 
 // ConfigFolder returns the folder of the user's settings: mcp-toolset in the XDG

@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "permissions", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -57,6 +57,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readAllowed(f)
 		case "taskList":
 			err = s.readTaskList(f)
+		case profilesKey:
+			err = s.readProfiles(f)
 		case "upstream":
 			err = s.readUpstream(f)
 		case webSearchKey:

@@ -80,6 +80,7 @@ func (s *Settings) append(less *Settings) {
 	s.taskList.under(less.taskList)
 	s.diagnostics.under(less.diagnostics)
 	s.addLanguageServers(less.languages)
+	s.addProfiles(less.profiles)
 	s.addEntries(less.entries)
 	s.hooks.Append(&less.hooks)
 	s.failClosed = s.failClosed || less.failClosed

@@ -42,6 +42,12 @@ func TestMergeValues(t *testing.T) {
 		{"directories", `{"permissions":{"additionalDirectories":["x","~/y"]}}`, `{"permissions":{"additionalDirectories":["x","/z"]}}`,
 			func(s *Settings) any { return s.AdditionalDirectories() }, "[/one/x /home/u/y /two/x /z]"},
 		{"allowWrite", `{"sandbox":{"allowWrite":["x"]}}`, `{"sandbox":{"allowWrite":["~","x"]}}`, func(s *Settings) any { return s.Sandbox().AllowWrite }, "[/one/x /home/u /two/x]"},
+		{"profiles", `{"profiles":{"a":{"tools":["Read"]}}}`, `{"profiles":{"a":{"tools":["Bash"]},"b":{"disallowedTools":["mcp__x__*"],"mode":"plan","prompt":"P"}}}`, func(s *Settings) any {
+			a, b := s.Profiles()[0], s.Profiles()[1]
+			return fmt.Sprint(a.Name, a.Tools, a.Source, b.Name, b.Tools == nil, b.DisallowedTools, b.Mode, b.Prompt)
+		}, "a[Read]/one/s.jsonbtrue [mcp__x__*]planP"},
+		{"profile faults", `{"profiles":{"a":{"tools":["Raed","Read","mcp__x"]}}}`, `{"profiles":{"b":{"disallowedTools":["Xyz"]}}}`, func(s *Settings) any { return strings.Join(s.Faults([]string{"Read", "Bash"}), "|") },
+			`/one/s.json:1: profiles.a: there is no tool Raed; did you mean Read?|/two/s.json:1: profiles.b: there is no tool Xyz`},
 		{"scrub", `{"env":{"scrub":["A"]}}`, `{"env":{"scrub":["B"]}}`, func(s *Settings) any { scrub, _ := s.Env(); return scrub }, "[A B]"},
 		{"pass", `{"env":{"pass":["A"]}}`, `{"env":{"pass":["B"]}}`, func(s *Settings) any { _, pass := s.Env(); return pass }, "[A B]"},
 	} {

@@ -15,6 +15,9 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 	}
 	p, err := ReadProject(root)
 	verdict := f.verdict(trust, p)
+	if err == nil && trust.Trusts(root, p) {
+		f.Trusted = append(f.Trusted, root)
+	}
 	switch {
 	case err != nil && verdict == Trusted:
 		return err

@@ -23,6 +23,7 @@ func TestKeys(t *testing.T) {
 		{"mcpServers.<name>.", serverKeys},
 		{"lspServers.<name>.", languageServerKeys},
 		{"permissions.", permissionKeys},
+		{"profiles.<name>.", profileKeys},
 		{"reminder.", reminderKeys},
 		{"sandbox.", sandboxKeys},
 		{"upstream.", upstreamKeys},

@@ -37,7 +37,9 @@ func TestSchema(t *testing.T) {
 		`{"sandbox":{"network":"maybe"}}`:                                                                      false,
 		`{"features":{"a":true,"b":"off"}}`:                                                                    true,
 		`{"webSearch":{"provider":"brave","keyFile":"/k"}}`:                                                    true,
-		`{"unknown":1}`: false,
+		`{"profiles":{"a":{"tools":["Read"],"mode":"plan"}}}`:                                                  true,
+		`{"profiles":{"a":{"mode":"default"}}}`:                                                                false,
+		`{"unknown":1}`:                                                                                        false,
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(text), &value); err != nil {

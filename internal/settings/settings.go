@@ -49,6 +49,7 @@ type Settings struct {
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
 	taskList     scalar[string]
+	profiles     []Profile
 	entries      []Entry     // see Entries
 	loosenings   []Loosening // the entries that Tightened leaves out
 	warnings     []string    // about keys
@@ -104,6 +105,9 @@ type Settings struct {
 //	    "extensionToLanguage": {extension: language}, "files": {pattern: language},
 //	    "rootMarkers": [name...], "initializationOptions": any, "settings": any,
 //	    "start": true or false, "disabled": true or false
+//	  }},
+//	  "profiles": {name: {
+//	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text
 //	  }},
 //	  "webSearch": {
 //	    "provider": "brave", "exa", "searxng" or "tavily", "url": base URL,

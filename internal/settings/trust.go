@@ -3,6 +3,8 @@ package settings
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +56,23 @@ func (t *Trust) Of(p *ProjectSettings) (Verdict, error) {
 	default:
 		return Changed, nil
 	}
+}
+
+// Trusts reports whether the user trusts the project in a canonical folder, whose settings are p,
+// or nil if it has none. Unlike Of, it reads the trust also for settings that need none.
+func (t *Trust) Trusts(dir string, p *ProjectSettings) bool {
+	if p == nil {
+		p = WithoutSettings(dir)
+	}
+	verdict, err := t.Of(p)
+	return err == nil && verdict == Trusted
+}
+
+// WithoutSettings returns the settings of a project that has none, for Trust. They change when the
+// project gets some.
+func WithoutSettings(dir string) *ProjectSettings {
+	sum := sha256.Sum256(nil)
+	return &ProjectSettings{Dir: dir, Path: projectFile(dir), Hash: hex.EncodeToString(sum[:])}
 }
 
 // List returns the folders of all trusted projects, sorted. Their settings files may

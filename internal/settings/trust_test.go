@@ -138,3 +138,55 @@ func TestTrustTogether(t *testing.T) {
 		t.Errorf("%d: %q, %v", len(dirs), dirs, err)
 	}
 }
+
+// TestTrustWithoutSettings checks the trust in a project without settings, or with settings that
+// need none: it counts for its skills, until there are others.
+func TestTrustWithoutSettings(t *testing.T) {
+	p := newPlace(t)
+	trust := NewTrust(p.o.State)
+	trusted := func(want bool) {
+		t.Helper()
+		if f := p.find(); (len(f.Trusted) == 1) != want {
+			t.Errorf("trusted roots: %v", f.Trusted)
+		}
+	}
+	trusted(false)
+	if err := trust.Add(t.Context(), WithoutSettings(p.at("work"))); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	p.file(workFile, `{"permissions":{"deny":["Bash"]}}`)
+	trusted(false)
+	s, err := ReadProject(p.at("work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Add(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	p.file(workFile, `{"permissions":{"deny":["Bash"]} }`)
+	trusted(false)
+	p.file(workFile, `{`)
+	trusted(false)
+}
+
+// TestMachineFolder checks that the machine's folder counts only if no other user can change it.
+func TestMachineFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := machineFolder(dir); hasOwners && (got == dir) != (os.Geteuid() == 0) {
+		t.Errorf("a folder of this user: %q", got)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got := machineFolder(dir); hasOwners && got != "" {
+		t.Errorf("a folder that others can change: %q", got)
+	}
+	if got := machineFolder(dir + "/none"); got != "" {
+		t.Errorf("no folder: %q", got)
+	}
+}

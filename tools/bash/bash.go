@@ -79,6 +79,9 @@ type Options struct {
 	// MaxOutput is the number of characters of output in an answer. It defaults to
 	// 30,000.
 	MaxOutput int
+	// Getenv reads the environment of the server, whose proxy connections of commands go
+	// through. It may be nil.
+	Getenv func(string) string
 }
 
 // Defaults of Options, and the longest timeout of a command in the background.

@@ -16,6 +16,7 @@ type containment interface {
 	Uncontained(context.Context) error
 	Open(ctx context.Context, denied bool) []string
 	Exposed(context.Context) bool
+	NetworkContained(context.Context) error
 	Sandboxed() command.Mode
 }
 
@@ -40,6 +41,15 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 			Behavior: policy.Deny,
 			Reason:   plain.Line(text) + " would find no process: a command in the sandbox sees only its own",
 			Next:     "use TaskStop for a background task, send kill with the process number as a command of its own, or set dangerouslyDisableSandbox to true, which asks the user",
+		}
+	}
+	if text := j.network(); text != "" {
+		if why := c.NetworkContained(ctx); why != nil {
+			return &policy.Decision{
+				Behavior: policy.Ask,
+				Reason:   fmt.Sprintf("%s uses the network, and commands have that of this machine (%v)", plain.Line(text), why),
+				Next:     `ask the user to allow it, for good by a rule such as Bash(npm install *) or by "network": "allow" in the settings`,
+			}
 		}
 	}
 	open := c.Open(ctx, env.Commands.ReadDenied)

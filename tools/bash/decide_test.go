@@ -26,6 +26,7 @@ type scene struct {
 	mode          policy.Mode
 	uncontained   bool // whether the tool asks about commands that are not known to only read
 	exposed       bool // whether commands can read files that rules deny
+	online        bool // whether commands have the network of the machine
 	closed        []string
 	guarded       []string
 	policy        *policy.Policy
@@ -126,6 +127,9 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}
 	if s.uncontained {
 		containment.uncontained = errUncontained
+	}
+	if s.online {
+		containment.network = errUncontained
 	}
 	if s.exposed && s.env().Commands.ReadDenied {
 		containment.open = []string{"reading files that are denied or secret"}

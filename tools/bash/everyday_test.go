@@ -11,6 +11,36 @@ import (
 // mostAsked is the limit of everyday commands that ask, in percent.
 const mostAsked = 9
 
+// mostAskedOnline is that limit where commands that use the network ask, too.
+const mostAskedOnline = 28
+
+// TestEverydayOnline counts the everyday commands that ask where commands have the network of
+// the machine.
+func TestEverydayOnline(t *testing.T) {
+	data, err := os.ReadFile("testdata/everyday.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScene(t)
+	s.set(t)
+	s.online = true
+	n, asked := 0, 0
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		command, _, _ := strings.Cut(line, "\t")
+		n++
+		if s.decide(t, 0, command).Behavior != policy.Allow {
+			asked++
+		}
+	}
+	t.Logf("%d of %d are asked about", asked, n)
+	if asked*100 > n*mostAskedOnline {
+		t.Errorf("%d of %d are asked about", asked, n)
+	}
+}
+
 // TestEveryday checks the decisions on common commands of agents, without rules and in
 // the sandbox. A command asks only where the table gives a reason, and not often.
 func TestEveryday(t *testing.T) {

@@ -59,6 +59,19 @@ func (j *judged) moves() bool {
 	})
 }
 
+// network returns the first part that is known to use the network, or "" if there is none.
+func (j *judged) network() string {
+	if j == nil {
+		return ""
+	}
+	for i := range j.Analysis.Commands {
+		if c := &j.Analysis.Commands[i]; c.Network() {
+			return c.Text
+		}
+	}
+	return ""
+}
+
 // destructive reports whether the command may destroy data that cannot be recovered. It
 // returns true for a command that could not be analysed.
 func (j *judged) destructive() bool {

@@ -294,7 +294,10 @@ type stub struct {
 	denied      *bool // the argument of the last call of Open
 	exposed     bool
 	mode        command.Mode
+	network     error // why commands have the network of the machine
 }
+
+func (s stub) NetworkContained(context.Context) error { return s.network }
 
 func (s stub) Uncontained(context.Context) error { return s.uncontained }
 
@@ -311,6 +314,7 @@ func TestCheck(t *testing.T) {
 	why := errors.New("Landlock is off")
 	read, write := &judged{Analysis: &shellsafe.Analysis{ReadOnly: true}}, &judged{Analysis: &shellsafe.Analysis{}}
 	distrusted := &judged{Analysis: read.Analysis, distrust: "ls is not ls"}
+	online := &judged{Analysis: &shellsafe.Analysis{Commands: []shellsafe.Command{{Text: "curl x", Name: "curl", Words: []string{"curl", "x"}}}}}
 	const next = "ask the user to allow it, for good by a rule such as Bash(make *) in the settings"
 	for _, one := range []struct {
 		name         string
@@ -323,6 +327,9 @@ func TestCheck(t *testing.T) {
 		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
 		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
 		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
+		{"network", online, stub{}, "", ""},
+		{"network of the machine", online, stub{network: why}, "curl x uses the network, and commands have that of this machine (Landlock is off)", `ask the user to allow it, for good by a rule such as Bash(npm install *) or by "network": "allow" in the settings`},
+		{"no use of it", write, stub{network: why}, "", ""},
 		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
 		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
 	} {

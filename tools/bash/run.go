@@ -94,6 +94,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 		return s, nil
 	}
 	if !c.judged.readOnly() || c.readOnly {
+		s.Proxy = c.serve
 		return s, nil
 	}
 	s.Script, s.Env, s.ReadOnly, s.Judged = c.judged.Script, c.judged.Env, true, true

@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/resources"
+	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/trigger"
@@ -54,6 +55,7 @@ type Options struct {
 	Fetch     webfetch.Options
 	LSP       lsp.Options
 	WebSearch websearch.Options
+	Skill     skill.Options
 	Resources resources.Source // nil: there are no upstream servers
 	Search    toolsearch.Options
 }
@@ -73,6 +75,7 @@ func List(o Options) []*tools.Tool {
 		notebook.New(o.Change),
 		output.New(o.Output),
 		read.New(o.Read),
+		skill.New(o.Skill),
 		sleep.New(o.Sleep),
 		trigger.New(o.Trigger),
 		webfetch.New(o.Fetch),

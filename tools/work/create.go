@@ -29,6 +29,7 @@ var createPrompt string
 func newCreate(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[CreateInput, CreateInput, CreateOutput]{
 		Name:        "TaskCreate",
+		Feature:     feature,
 		Title:       "Add a task",
 		Prompt:      createPrompt,
 		SearchHint:  "create add a task todo item to work list",

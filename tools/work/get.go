@@ -44,6 +44,7 @@ var getPrompt string
 func newGet(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[GetInput, GetInput, GetOutput]{
 		Name:              "TaskGet",
+		Feature:           feature,
 		Title:             "Show a task",
 		Prompt:            getPrompt,
 		SearchHint:        "show details of a task in work list",

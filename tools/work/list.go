@@ -30,6 +30,7 @@ var listPrompt string
 func newList(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
 		Name:              "TaskList",
+		Feature:           feature,
 		Title:             "List tasks",
 		Prompt:            listPrompt,
 		SearchHint:        "list tasks todo items of work list",

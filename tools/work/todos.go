@@ -37,6 +37,7 @@ var todosPrompt string
 func newTodos(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[TodosInput, TodosInput, TodosOutput]{
 		Name:         "TodoWrite",
+		Feature:      feature,
 		Title:        "Replace the list of work",
 		Prompt:       todosPrompt,
 		SearchHint:   "write replace the todo list of work",

@@ -37,6 +37,7 @@ var updatePrompt string
 func newUpdate(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[UpdateInput, UpdateInput, UpdateOutput]{
 		Name:       "TaskUpdate",
+		Feature:    feature,
 		Title:      "Change a task",
 		Prompt:     updatePrompt,
 		SearchHint: "start complete claim delete a task in work list",

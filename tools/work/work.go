@@ -24,6 +24,9 @@ import (
 	"mcp-toolset/tools"
 )
 
+// feature is the name of the switch that removes all these tools at once: --feature todo=off.
+const feature = "todo"
+
 // Options holds the services of the tools.
 type Options struct {
 	Own    *worklist.Memory // the list of each session; required unless Shared is set

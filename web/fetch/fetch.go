@@ -1,7 +1,6 @@
 // Package fetch gets web pages.
 //
-// Each address of a host is judged before a connection to it is made, and the connection is
-// made to that address, so that a name server cannot give another one in between. Redirects
+// Package dial judges each address of a host before a connection is made to it. Redirects
 // within a site are followed; others are reported. A page comes with no cookies and no
 // credentials. Bodies are files in a cache, so that a page takes memory only while it is read.
 package fetch
@@ -63,13 +62,6 @@ type host struct {
 func New(o Options) *Client {
 	if o.UserAgent == "" {
 		o.UserAgent = "mcp-toolset"
-	}
-	if o.Getenv == nil {
-		o.Getenv = func(string) string { return "" }
-	}
-	if o.Resolver == nil {
-		// The resolver of the system takes 127.1 and the like for addresses.
-		o.Resolver = &net.Resolver{PreferGo: true}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -29,7 +29,8 @@ type request struct {
 }
 
 func (c *Client) request(q Request) *request {
-	r := &request{c: c, dialer: dialer{Request: q, resolver: c.Resolver}}
+	r := &request{c: c}
+	r.init(c, q)
 	r.transport = newTransport(c, &r.dialer)
 	return r
 }
@@ -39,9 +40,6 @@ func (c *Client) request(q Request) *request {
 func (r *request) run(ctx context.Context) (*Page, error) {
 	u, accepts := r.URL, accept
 	for hops := 0; ; {
-		if err := r.prepare(ctx, u); err != nil {
-			return nil, r.fault(err)
-		}
 		resp, err := r.send(ctx, u, accepts)
 		if err != nil {
 			return nil, r.fault(err)

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"mcp-toolset/web/site"
 )
 
 // maxFile is the limit of a configuration file, in bytes. What follows is ignored.
@@ -25,8 +28,30 @@ type System struct {
 }
 
 // Configured returns the hosts that the user's own configuration of Go, npm, pip, uv and cargo
-// names as registries. Files that cannot be read or parsed are left out.
-func (s System) Configured() (hosts []Host) {
+// names as registries. Files that cannot be read or parsed are left out, as are addresses of
+// metadata services and the like and, in files, those of this machine: a program may have
+// written them.
+func (s System) Configured() []Host {
+	inFiles := slices.DeleteFunc(s.inFiles(), func(h Host) bool { return h.class() >= site.Loopback })
+	for _, h := range s.inVariables() {
+		if h.class() != site.Reserved && !slices.ContainsFunc(inFiles, func(o Host) bool { return o.Name == h.Name }) {
+			inFiles = append(inFiles, h)
+		}
+	}
+	return inFiles
+}
+
+// class returns the class of the host.
+func (h Host) class() site.Class {
+	_, s, err := site.Parse("http://" + h.Name)
+	if err != nil {
+		return site.Reserved
+	}
+	return s.Class()
+}
+
+// inFiles returns the hosts that files name.
+func (s System) inFiles() (hosts []Host) {
 	if s.Home != "" {
 		goEnv := cmp.Or(s.Getenv("GOENV"), filepath.Join(cmp.Or(s.Getenv("XDG_CONFIG_HOME"), filepath.Join(s.Home, ".config")), "go", "env"))
 		for key, value := range s.lines(goEnv) {
@@ -34,13 +59,6 @@ func (s System) Configured() (hosts []Host) {
 				hosts = add(hosts, "GOPROXY in "+goEnv, proxies(value)...)
 			}
 		}
-	}
-	hosts = add(hosts, "GOPROXY", proxies(s.Getenv("GOPROXY"))...)
-	for _, name := range []string{
-		"npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS",
-		"UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX", "CARGO_REGISTRIES_CRATES_IO_INDEX",
-	} {
-		hosts = add(hosts, name, named(s.Getenv(name))...)
 	}
 	for _, file := range s.files("/etc/npmrc", s.Getenv("NPM_CONFIG_USERCONFIG"), ".npmrc") {
 		for key, value := range s.lines(file) {
@@ -59,6 +77,18 @@ func (s System) Configured() (hosts []Host) {
 	}
 	for _, file := range s.files(filepath.Join(cmp.Or(s.Getenv("CARGO_HOME"), filepath.Join(s.Home, ".cargo")), "config.toml")) {
 		hosts = add(hosts, file, s.cargo(file)...)
+	}
+	return hosts
+}
+
+// inVariables returns the hosts that variables name.
+func (s System) inVariables() (hosts []Host) {
+	hosts = add(hosts, "GOPROXY", proxies(s.Getenv("GOPROXY"))...)
+	for _, name := range []string{
+		"npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS",
+		"UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX", "CARGO_REGISTRIES_CRATES_IO_INDEX",
+	} {
+		hosts = add(hosts, name, named(s.Getenv(name))...)
 	}
 	return hosts
 }

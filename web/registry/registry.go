@@ -76,7 +76,7 @@ func fromURL(text, why string) (h Host, ok bool) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return Host{}, false
 	}
-	u.User = nil // a user name is none of our business
+	u.User = nil
 	s, err := site.Of(u)
 	if err != nil {
 		return Host{}, false

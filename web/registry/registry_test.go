@@ -33,7 +33,7 @@ func TestConfigured(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{
 		".config/go/env":        "GOFLAGS=-mod=mod\nGOPROXY=https://go.corp.example/mod,direct\n",
-		".npmrc":                "# https://no.example\nregistry=https://npm.corp.example/\n@team:registry = \"http://10.1.2.3:4873/npm/\"\n//npm.corp.example/:_authToken=secret\nproxy=http://proxy.example:3128\n",
+		".npmrc":                "@x:registry=http://169.254.169.254/\n@y:registry=http://127.0.0.1:5432/\n@z:registry=http://localhost:1/\n# https://no.example\nregistry=https://npm.corp.example/\n@team:registry = \"http://10.1.2.3:4873/npm/\"\n//npm.corp.example/:_authToken=secret\nproxy=http://proxy.example:3128\n",
 		".config/pip/pip.conf":  "[global]\nindex-url = https://user:secret@pip.corp.example/simple\nextra-index-url =\n    https://a.example/simple\n    https://b.example:8443/simple\nproxy = http://proxy.example\ntrusted-host = no.example\n",
 		".cargo/config.toml":    "[registries.corp]\nindex = \"sparse+https://cargo.corp.example/index/\"\n[source.crates-io]\nreplace-with = \"mirror\"\n[source.mirror]\nregistry = \"https://mirror.example/git\"\n[source.local]\ndirectory = \"/x\"\n",
 		"project/.npmrc":        "registry=https://evil.example/\n",
@@ -63,6 +63,7 @@ func TestConfigured(t *testing.T) {
 		"other go files":       {map[string]string{"GOENV": filepath.Join(home, "go-env")}, strings.Replace(files, "go.corp.example", "goenv.example second.example", 1)},
 		"XDG_CONFIG_HOME":      {map[string]string{"XDG_CONFIG_HOME": filepath.Join(home, "xdg")}, strings.Replace(files, "go.corp.example", "xdg.example", 1)},
 		"variables of pip":     {map[string]string{"PIP_INDEX_URL": "https://i.example/simple", "PIP_EXTRA_INDEX_URL": "https://j.example https://k.example", "PIP_FIND_LINKS": "/opt/wheels"}, files + " i.example j.example k.example"},
+		"this machine":         {map[string]string{"GOPROXY": "http://127.0.0.1:3000,http://169.254.169.254"}, strings.Replace(files, "go.corp.example", "127.0.0.1:3000", 1)},
 		"uv":                   {map[string]string{"UV_INDEX": "corp=https://uv.example/simple"}, files + " uv.example"},
 		"CARGO_HOME":           {map[string]string{"CARGO_HOME": filepath.Join(home, "other")}, strings.Replace(files, "cargo.corp.example mirror.example", "other.example", 1)},
 		"broken files":         {map[string]string{"PIP_CONFIG_FILE": filepath.Join(home, "broken", "pip.conf"), "CARGO_HOME": filepath.Join(home, "broken")}, strings.Replace(files, " cargo.corp.example mirror.example", "", 1)},

@@ -58,6 +58,18 @@ func ClassOf(addr netip.Addr) Class {
 	return Reserved
 }
 
+// Mirrors reports whether a mirror of a well-known host may have an address: a public or
+// private one, or one of the IPv4 ranges for documentation, which closed networks use.
+// Companies answer for such hosts with addresses of their own.
+func Mirrors(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	class := ClassOf(addr)
+	return class == Public || class == Private || slices.ContainsFunc(documentation, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// documentation lists the IPv4 ranges of RFC 5737.
+var documentation = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
+
 // Class returns the class of the site. That of a name is Public, unless the name cannot be
 // public: a single label, or one below a domain that is reserved for local names.
 func (s Site) Class() Class {

@@ -153,6 +153,10 @@ func ParseHost(text string) (string, error) {
 	if err != nil || strings.Trim(name, nameBytes) != "" {
 		return "", strconv.ErrSyntax
 	}
+	// A text that is not UTF-8, for one, has a form that is not normal itself.
+	if again, err := profile.ToASCII(name); err != nil || again != name {
+		return "", strconv.ErrSyntax
+	}
 	// The last label of a name is neither empty nor a number. The URL standard, and resolvers
 	// of systems, read a host that ends in a number as an address.
 	if last := name[strings.LastIndexByte(name, '.')+1:]; isNumber(last) {

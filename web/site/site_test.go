@@ -126,6 +126,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseHost checks that a normal form is stable: a text whose form has another one is no
+// host. FuzzServe of package proxy has found the first.
+func TestParseHost(t *testing.T) {
+	for text, want := range map[string]string{"a\x94b": "", "xn--a-zrt": "", "BÜCHER.example.": "xn--bcher-kva.example", "::ffff:10.0.0.1": "10.0.0.1"} {
+		if got, err := ParseHost(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}
+
 func TestClassOf(t *testing.T) {
 	for text, want := range map[string]Class{
 		"93.184.216.34": Public, "2606:4700::1111": Public, "::ffff:93.184.216.34": Public,

@@ -7,11 +7,27 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-// PendingText returns the fault for a call that the user must decide on.
-func PendingText(number int) *fault.Fault {
+// Network is the name of the tool whose calls are connections of commands. No client can call
+// it.
+const Network = "Network"
+
+// SiteCalls describes calls of a tool to sites, for users.
+func SiteCalls(tool string) string {
+	if tool == Network {
+		return "connections of commands"
+	}
+	return "calls of " + plain.Text(tool)
+}
+
+// PendingText returns the fault for a call of a tool that the user must decide on.
+func PendingText(number int, tool string) *fault.Fault {
+	again := "send exactly this call again"
+	if tool == Network {
+		again = "run the command again"
+	}
 	return fault.New(
 		fmt.Sprintf("approval %d is pending", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then send exactly this call again.", number, number))
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then %s.", number, number, again))
 }
 
 // UnavailableText returns the fault for a call that the user cannot be asked

@@ -18,7 +18,7 @@ type About struct {
 	Roots      []string
 	AllowRead  []string
 	AllowWrite []string
-	Offline    bool
+	Network    NetworkMode
 	Caches     []sandbox.Cache
 	Layers     string // folder of this workspace's layers over the caches
 	// Hidden lists the paths in the home folder that no command may read. Few of them
@@ -37,7 +37,7 @@ type About struct {
 func (c *Commands) About() About {
 	a := About{
 		Mode: c.config.Sandbox, Shell: c.shell, Language: c.Language(), Roots: c.config.Roots, AllowRead: c.config.AllowRead, AllowWrite: c.config.AllowWrite,
-		Offline: c.config.Offline, Caches: c.Caches(), Layers: c.Layers(), Protected: slices.Concat(protectedNames, c.config.Protected),
+		Network: c.config.Network, Caches: c.Caches(), Layers: c.Layers(), Protected: slices.Concat(protectedNames, c.config.Protected),
 		Temp: filepath.Join(os.TempDir(), tempPrefix+"*"), Output: filepath.Join(c.config.State, "output"),
 	}
 	if c.config.Home == "" {

@@ -142,7 +142,7 @@ func (c *Commands) tryReadOnly(ctx context.Context, r *Report) (final bool) {
 	r.TierMissing = c.runner.Missing()
 	err := c.disabledReason()
 	if err == nil && onWindows {
-		err = sandbox.Within(sandbox.Policy{}, nil) // returns why there is no sandbox
+		err = sandbox.Within(sandbox.Policy{}, nil, nil) // returns why there is no sandbox
 	}
 	if err != nil {
 		r.fail(err)

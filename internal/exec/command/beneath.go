@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// errLinked is the error of reach when the path goes through a link or a file.
+// errLinked is the error of openParent when the path goes through a link or a file.
 var errLinked = errors.New("there is a link on the way, or a file")
 
 // copyLimit is the limit of a file that gets a copy to replace its hard links, in

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package command
 
@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// spot is a placeholder: outside of Linux no command is confined and nothing is
+// spot is a placeholder: on this system no command is confined and nothing is
 // protected.
 type spot struct{}
 

@@ -36,6 +36,10 @@
 //     behind no link. Links that were there are made again. A journal in the state
 //     folder has what was there before, so the next server looks at what a killed one
 //     left.
+//   - In the mode Ask each owner has a network namespace (network.go). The proxy of a
+//     command listens in it, on a port of the command's own, so that connections are
+//     attributed to the command. Where the trial had no such network, commands have
+//     the server's; where it had one, none starts without.
 //   - Windows: the shell gets its script from a private file, since Git's bash and
 //     PowerShell split command lines differently. -EncodedCommand is limited to 32,767
 //     characters and prints errors as CLIXML.
@@ -79,17 +83,17 @@ type Config struct {
 	Sandbox    Mode     // "": Auto
 	AllowRead  []string // further files and folders that commands may read, even if they hold secrets
 	AllowWrite []string
-	NoCaches   bool     // toolchain caches are not writable
-	Offline    bool     // commands have no network
-	Roots      []string // canonical; commands may change them
-	Closed     []string // paths that no command may read or change, such as tokens
-	Protected  []string // paths that no command may change, such as settings
-	Names      []string // all names that Spec.Names may contain
-	Home       string   // "": none
-	State      string   // the server's state folder; commands neither read nor change it
-	Environ    []string // the server's environment; env.go defines which variables commands inherit
-	Scrub      []string // patterns of variables that commands do not inherit; * matches any text
-	Pass       []string // patterns of further variables that commands inherit
+	NoCaches   bool        // toolchain caches are not writable
+	Network    NetworkMode // "": Allow
+	Roots      []string    // canonical; commands may change them
+	Closed     []string    // paths that no command may read or change, such as tokens
+	Protected  []string    // paths that no command may change, such as settings
+	Names      []string    // all names that Spec.Names may contain
+	Home       string      // "": none
+	State      string      // the server's state folder; commands neither read nor change it
+	Environ    []string    // the server's environment; env.go defines which variables commands inherit
+	Scrub      []string    // patterns of variables that commands do not inherit; * matches any text
+	Pass       []string    // patterns of further variables that commands inherit
 	Quota      spool.Quota
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -97,13 +101,14 @@ type Config struct {
 
 // Commands starts commands. It is safe for concurrent use.
 type Commands struct {
-	config  Config
-	program string // this program
-	shell   string // "": none
-	runner  *process.Runner
-	free    *process.Runner // for commands that must see all processes
-	output  *spool.Store
-	temp    *tempFolders
+	config   Config
+	program  string // this program
+	shell    string // "": none
+	runner   *process.Runner
+	free     *process.Runner // for commands that must see all processes
+	output   *spool.Store
+	temp     *tempFolders
+	networks *networks
 	// writable lists the folders that commands may write to, except for caches.
 	writable []string
 	path     trustedPath
@@ -132,6 +137,13 @@ func New(c Config) (*Commands, error) {
 	default:
 		return nil, fmt.Errorf("the sandbox is %q; use auto, on or off", c.Sandbox)
 	}
+	switch c.Network {
+	case "":
+		c.Network = Allow
+	case Allow, Ask, Deny:
+	default:
+		return nil, fmt.Errorf("the network of commands is %q; use allow, ask or deny", c.Network)
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -151,6 +163,7 @@ func New(c Config) (*Commands, error) {
 		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}
+	cs.networks = &networks{runner: cs.runner, owners: map[string]*ownNetwork{}}
 	cs.writable = writable(c)
 	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
@@ -248,6 +261,7 @@ func (c *Commands) Close() error {
 		if err == nil { // otherwise some commands do not end
 			c.active.Wait()
 		}
+		c.networks.close()
 		c.guard.close()
 		c.trying.Lock()
 		if r := c.report; r != nil && !exists(c.trialFile()) {
@@ -285,7 +299,7 @@ func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
-		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
+		Network: c.config.Network != Deny && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
 	p.Read = append(p.Read, c.config.AllowRead...)
 	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {

@@ -145,7 +145,7 @@ func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 
 // masks reports whether hidden paths in a folder stay hidden from a command that is
 // granted the folder.
-func (c *Commands) masks() bool { return c.Report(context.Background()).Write.Coverage.Mounts }
+func (c *Commands) masks() bool { return c.Report(context.Background()).Write.Coverage.Masks() }
 
 // neverGranted returns why a command never gets this grant; "" if it may.
 func (c *Commands) neverGranted(g Grant) string {

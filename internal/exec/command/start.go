@@ -2,10 +2,10 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +43,12 @@ type Spec struct {
 	// Uncontained starts the command outside the sandbox, where it sees the processes
 	// of others.
 	Uncontained bool
+	// Proxy serves the command's proxy, for HTTP and SOCKS5, in the mode Ask if the
+	// command has a network of its own. It must not block. Connections to l come from
+	// the command or others of its owner; local connects to the ports of them. When
+	// the command has ended, l is closed and stop is called, which returns texts for
+	// Result.Unreached. nil: no way out.
+	Proxy func(l net.Listener, local Local) (stop func() []string)
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
 	Grace time.Duration
@@ -61,6 +67,7 @@ type Running struct {
 	marker   *os.File  // file in which the shell stores its last folder
 	guarded  *watched  // its protected names; nil: none are watched
 	layer    io.Closer // lock of its layer over caches; nil: it has none
+	network  *attached // nil: that of the server, or none
 	undo     func()    // removes files that were made for it and not used; nil: none were
 
 	endReason chan EndReason // the first reason to end it
@@ -92,9 +99,10 @@ type Result struct {
 	Quarantine string   // the quarantine folder; on another file system they are renamed in place
 	// Appeared lists protected names that appeared meanwhile and stay, since a commit
 	// has them.
-	Appeared []string
-	Cut      bool // whether another process still had the output open when it ended
-	Ended    time.Time
+	Appeared  []string
+	Unreached []string // facts on the hosts that the proxy did not reach
+	Cut       bool     // whether another process still had the output open when it ended
+	Ended     time.Time
 }
 
 // outputWait is the timeout for the end of the output after the process tree has ended.
@@ -111,6 +119,9 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		return nil, err
 	}
 	r, err := c.begin(ctx, s)
+	if errors.Is(err, process.ErrNetworkGone) {
+		r, err = c.begin(ctx, s) // in a new one
+	}
 	if err != nil {
 		c.active.Done()
 		return nil, err
@@ -151,6 +162,13 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	}
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
+	}
+	if c.networked(s, confined, c.Report(ctx)) {
+		if r.network, err = c.attach(ctx, s); err != nil {
+			r.release()
+			return nil, err
+		}
+		spec.Network, spec.Env = r.network.own.Network, r.network.environment(spec.Env)
 	}
 	if confined {
 		spec.Env = c.withGitSettings(spec.Env, temp)
@@ -230,6 +248,10 @@ func (r *Running) watch() {
 		}
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
+	var unreached []string
+	if r.network != nil {
+		unreached = r.network.detach()
+	}
 	var removed, appeared []string
 	if r.guarded != nil {
 		removed = r.commands.guard.end(r.guarded)
@@ -253,7 +275,8 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it ended before the request
 	}
-	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.network = nil
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -296,6 +319,9 @@ const maxDir = 4096
 // release removes the marker and the files that were made for the command and not used,
 // and unlocks the layer.
 func (r *Running) release() {
+	if r.network != nil {
+		r.network.detach()
+	}
 	if r.undo != nil {
 		r.undo()
 	}
@@ -371,68 +397,9 @@ func (r *Running) End(why EndReason, grace time.Duration) error {
 	return err
 }
 
-// confinement is the message to a supervisor: the policy of the command, and the
-// parts of the sandbox that must be in force because they were in the trial.
-type confinement struct {
-	Policy          sandbox.Policy
-	Landlock        int
-	Seccomp, Mounts bool
-	Say             string // file to which the supervisor writes the Coverage; "": none
+// Forget removes the temporary folder and the network of an owner that is gone. No command
+// of the owner may run any more.
+func (c *Commands) Forget(owner string) {
+	c.networks.forget(owner)
+	c.temp.forget(owner)
 }
-
-// confine builds the policy of a command, including its grants, and starts to watch its
-// protected names.
-func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
-	c := r.commands
-	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
-	p.Hide = append(p.Hide, s.Hide...)
-	tried := report.ReadOnly.Coverage
-	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
-	if !s.ReadOnly {
-		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect...)
-		tried = report.Write.Coverage
-	}
-	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {
-		if r.guarded != nil {
-			c.guard.end(r.guarded)
-		}
-		return nil, err
-	}
-	r.policy = &p
-	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts}), nil
-}
-
-func encode(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // plain data
-	}
-	return data
-}
-
-// Supervise runs a supervisor of a command, in a process whose only argument is
-// process.Arg. It returns the exit code.
-func Supervise() int {
-	return process.Serve(func(spec json.RawMessage, start func() error) error {
-		var c confinement
-		if err := json.Unmarshal(spec, &c); err != nil {
-			return err
-		}
-		return sandbox.Within(c.Policy, func(has sandbox.Coverage) error {
-			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts {
-				return fmt.Errorf("less is in force than when it was tried: %s", strings.Join(has.Missing, "; "))
-			}
-			if c.Say != "" {
-				if err := os.WriteFile(c.Say, encode(has), 0o600); err != nil {
-					return err
-				}
-			}
-			return start()
-		})
-	})
-}
-
-// Forget removes the temporary folder of an owner that is gone. No command of the owner
-// may run any more.
-func (c *Commands) Forget(owner string) { c.temp.forget(owner) }

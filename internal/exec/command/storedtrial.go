@@ -145,9 +145,9 @@ func (c *Commands) circumstances() string {
 	sum := sha256.Sum256(encode([]any{
 		contents("/proc/sys/kernel/random/boot_id"), contents("/proc/sys/kernel/osrelease"),
 		contents("/proc/sys/user/max_user_namespaces"), contents("/proc/sys/kernel/unprivileged_userns_clone"),
-		contents("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+		contents("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"), contents("/System/Library/CoreServices/SystemVersion.plist"),
 		c.program, program, os.Geteuid(), os.Getegid(), rights(), contents("/proc/self/attr/current"), sandbox.CurrentNamespaces(), users,
-		c.config.Sandbox, c.config.Roots, c.config.AllowRead, c.config.AllowWrite, c.config.Closed, c.config.Protected, c.config.Home, c.config.State, c.config.Offline,
+		c.config.Sandbox, c.config.Roots, c.config.AllowRead, c.config.AllowWrite, c.config.Closed, c.config.Protected, c.config.Home, c.config.State, c.config.Network,
 		c.programs(), os.TempDir(),
 	}))
 	return fmt.Sprintf("%x", sum)

@@ -59,7 +59,7 @@ func TestKnown(t *testing.T) {
 	if got := again.StoredReadOnly(t.Context()) == nil; got != want || tried(again) {
 		t.Errorf("%v, want %v; tried %v", got, want, tried(again))
 	}
-	other := another(func(c *Config) { c.Offline = true })
+	other := another(func(c *Config) { c.Network = Deny })
 	if got := other.StoredReadOnly(t.Context()) == nil; got != want || !tried(other) {
 		t.Errorf("under other settings %v, want %v; tried %v", got, want, tried(other))
 	}
@@ -83,7 +83,7 @@ func TestCircumstances(t *testing.T) {
 		"home":       func(c *Config) { c.Home = "/x" },
 		"state":      func(c *Config) { c.State = filepath.Join(t.TempDir(), "x") },
 		"allowWrite": func(c *Config) { c.AllowWrite = []string{"/x"} },
-		"network":    func(c *Config) { c.Offline = true },
+		"network":    func(c *Config) { c.Network = Deny },
 		"path":       func(c *Config) { c.Environ = append(c.Environ, "PATH=/x:/usr/bin") },
 	} {
 		if another(edit).circumstances() == same {

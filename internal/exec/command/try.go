@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,9 +115,31 @@ type trial struct {
 	Targets sandbox.Targets
 }
 
-// try starts a process that is confined like a command and tests the accesses that
+// try tests the sandbox of a kind of commands, in a network of their own where the mode
+// needs one. Without one, it tests the rest.
+func (c *Commands) try(ctx context.Context, readOnly bool) Trial {
+	if readOnly || c.config.Network != Ask {
+		return c.tryIn(ctx, readOnly, nil)
+	}
+	n, err := c.runner.NewNetwork(ctx)
+	if err == nil {
+		defer n.Close()
+		t := c.tryIn(ctx, readOnly, n)
+		if t.Err == nil && t.held(promiseNetwork) || ctx.Err() != nil {
+			return t
+		}
+		err = cmp.Or(t.Err, errors.New(strings.Join(t.Broken(), "; ")))
+	}
+	t := c.tryIn(ctx, readOnly, nil)
+	if t.Err == nil {
+		t.Canaries = append(t.Canaries, sandbox.NoNetwork(err))
+	}
+	return t
+}
+
+// tryIn starts a process that is confined like a command and tests the accesses that
 // must be impossible for it.
-func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
+func (c *Commands) tryIn(ctx context.Context, readOnly bool, network *process.Network) (t Trial) {
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {
 		return Trial{Err: err}
@@ -132,6 +155,7 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 		return Trial{Err: fmt.Errorf("making a folder for temporary files: %w", err)}
 	}
 	p := c.policy(readOnly, temp)
+	p.OwnNetwork = network != nil
 	// No test runs in the user's folders.
 	p.Write, p.Protect = nil, nil
 	p = targets.Policy(p)
@@ -145,7 +169,7 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	}
 	defer in.Close()
 	running, err := c.runner.Start(ctx, process.Spec{
-		Args: []string{c.program, TryArg}, Dir: "/", Output: out,
+		Args: []string{c.program, TryArg}, Dir: "/", Output: out, Network: network,
 		Env:     []string{tryVariable + "=" + string(encode(trial{p, targets})), "TMPDIR=" + temp},
 		Confine: encode(confinement{Policy: p, Say: said}),
 	})

@@ -286,7 +286,7 @@ func TestUnprivileged(t *testing.T) {
 	if err := errors.Join(os.Chmod(filepath.Dir(image), 0o711), os.Chmod(temp, 0o1777)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(image, "-test.v", "-test.run", "^Test(Contained|TrialWithoutMounts|OnRefuses|OffTriesNothing)$")
+	cmd := exec.Command(image, "-test.v", "-test.run", "^Test(Contained|TrialWithoutMounts|OnRefuses|NetworkAttacks|SharedLoopback|Proxy|NetworksForgotten|SpawnerKilled|NetworkMissing|OffTriesNothing)$")
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "HOME=/nonexistent")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -71,10 +71,10 @@ func (f *forker) kill(j *startJob) {
 // they use another thread.
 //
 // If fork returns a forker, the process runs, and the caller releases the forker
-// when the process has ended. If ctx ends earlier, fork returns the cause. kept
+// when the process has ended. If ctx ends earlier, fork returns the cause. continues
 // then reports whether start continues in the background; if so, fork has its
 // process killed, and calls late with the error of start.
-func (r *Runner) fork(ctx context.Context, start func() error, late func(error)) (_ *forker, kept bool, err error) {
+func (r *Runner) fork(ctx context.Context, start func() error, late func(error)) (_ *forker, continues bool, err error) {
 	j := &startJob{start: start, done: make(chan error, 1)}
 	f, err := r.assign(ctx, j)
 	if err != nil {

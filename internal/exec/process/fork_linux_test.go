@@ -97,7 +97,7 @@ func TestKillHalfStarted(t *testing.T) {
 }
 
 // hangOnce makes the next start hang until release is closed. Later starts work
-// normally.
+// normally. It does not affect supervisors that the spawner starts.
 func hangOnce(r *Runner) (hung, release chan struct{}) {
 	hung, release = make(chan struct{}), make(chan struct{})
 	var begun atomic.Bool
@@ -133,7 +133,7 @@ func threadLives(id int) bool {
 // TestHungStartOfAnother checks that a start that hangs does not delay starts that
 // wait for the same thread.
 func TestHungStartOfAnother(t *testing.T) {
-	r := newRunner(t, Config{})
+	r := newRunner(t, Config{Tiers: Together()})
 	run(t, r, "true") // determines the tier
 	r.wait, r.hang = failTime, 50*time.Millisecond
 	hung, release := hangOnce(r)
@@ -169,7 +169,7 @@ func TestHungStartOfAnother(t *testing.T) {
 // TestCancelledStartThread checks that a start that is cancelled without hanging
 // does not cost a thread.
 func TestCancelledStartThread(t *testing.T) {
-	r := newRunner(t, Config{})
+	r := newRunner(t, Config{Tiers: Together()})
 	run(t, r, "true")
 	f := r.hold()
 	defer r.release(f)
@@ -196,7 +196,7 @@ func TestCancelledStartThread(t *testing.T) {
 // TestHungStartThread checks that a replaced thread ends with the last process that
 // it started.
 func TestHungStartThread(t *testing.T) {
-	r := newRunner(t, Config{})
+	r := newRunner(t, Config{Tiers: Together()})
 	p, o := start(t, r, script(t, "exec sleep 60"))
 	f := r.forker
 	r.hang = time.Millisecond
@@ -235,7 +235,7 @@ func TestHungStartThread(t *testing.T) {
 // TestCancelledBeforeStart checks that a start that is cancelled before it begins
 // leaves no open descriptor.
 func TestCancelledBeforeStart(t *testing.T) {
-	r := newRunner(t, Config{})
+	r := newRunner(t, Config{Tiers: Together()})
 	run(t, r, "true")
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

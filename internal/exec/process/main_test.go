@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // testConfine imitates confinement: it fails, limits the process, or hangs.
-func testConfine(raw json.RawMessage, start func() error) error {
+func testConfine(raw json.RawMessage, join func() error, start func(launcher ...string) error) error {
 	var what string
 	if err := json.Unmarshal(raw, &what); err != nil {
 		return err
@@ -52,8 +52,15 @@ func testConfine(raw json.RawMessage, start func() error) error {
 			return err
 		}
 		select {}
+	case "launch":
+		return start("/usr/bin/env", "-u", "HOME")
 	case "forget":
 		return nil
+	case "astray":
+		return start()
+	}
+	if err := join(); err != nil {
+		return err
 	}
 	return start()
 }

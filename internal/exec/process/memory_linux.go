@@ -14,7 +14,7 @@ func (p *Process) Memory() int64 {
 		return 0
 	}
 	pages := int64(0)
-	for _, d := range descendants(p.sup.cmd.Process.Pid) {
+	for _, d := range descendants(p.sup.child.pid()) {
 		// The format is "size resident shared ...", in pages.
 		data, _ := os.ReadFile("/proc/" + strconv.Itoa(d.pid) + "/statm")
 		if fields := strings.Fields(string(data)); len(fields) > 2 {

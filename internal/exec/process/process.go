@@ -8,6 +8,10 @@
 // request, and also when the server ends, for whatever reason. A Runner is the
 // server's side. The Tier determines how reliably the whole tree is ended.
 //
+// A Network is a network namespace for the commands of one session. In the tier
+// PIDNamespace one process of this program, the spawner, starts all supervisors and
+// makes the networks (spawner_linux.go).
+//
 // # Details
 //
 // As many supervisors are ready as the last burst took, one to four, for 30 s
@@ -111,6 +115,9 @@ type Spec struct {
 	// Errors is a separate pipe for standard error; nil: it goes to Output. Start
 	// always closes both.
 	Input, Errors *os.File
+	// Network is the network of the command; nil: that of the server. Start fails with
+	// ErrNetworkGone if it is gone.
+	Network *Network
 	// Grace is the time that processes left over at the exit of the command have to
 	// end after being asked to. Then they are killed.
 	Grace time.Duration

@@ -210,6 +210,18 @@ func TestConfine(t *testing.T) {
 	}
 }
 
+// A command is started by the launcher of its confinement.
+func TestLauncher(t *testing.T) {
+	r := newRunner(t, Config{})
+	s := script(t, "echo ${HOME-none} $0")
+	s.Env = append(s.Env, "HOME=/home/u")
+	s.Confine = json.RawMessage(`"launch"`)
+	p, o := start(t, r, s)
+	if e := wait(t, p); e.Code != 0 || !strings.HasPrefix(o.all(t), "none ") {
+		t.Errorf("got %+v, %s", e, o.text)
+	}
+}
+
 // TestLeftover checks that a child that holds the pipe open after the shell's exit
 // delays nothing, and is named.
 func TestLeftover(t *testing.T) {
@@ -379,7 +391,7 @@ func TestSpareKilled(t *testing.T) {
 		}
 		eventually(t, "there is a spare", func() bool { return spare() != nil })
 		killed := spare()
-		_ = killed.cmd.Process.Kill()
+		killed.kill()
 		<-killed.exited
 		if _, out := run(t, r, "echo hello"); out != "hello" {
 			t.Errorf("got %q", out)
@@ -387,7 +399,7 @@ func TestSpareKilled(t *testing.T) {
 		// Kill it while the command is passed to it.
 		for range manyCalls / 5 {
 			eventually(t, "there is a spare", func() bool { return spare() != nil })
-			_ = spare().cmd.Process.Kill()
+			spare().kill()
 			if _, out := run(t, r, "echo hello"); out != "hello" {
 				t.Errorf("got %q", out)
 			}
@@ -413,7 +425,7 @@ func TestSupervisorStopped(t *testing.T) {
 			return spare != nil
 		})
 		for _, s := range []*supervisor{p.sup, spare} {
-			_ = s.cmd.Process.Signal(unix.SIGSTOP)
+			s.child.signal(unix.SIGSTOP)
 			eventually(t, "it is stopped", s.isStopped)
 		}
 		began := time.Now()
@@ -475,7 +487,7 @@ func TestSupervisorKilled(t *testing.T) {
 		p, ready := startReady(t, r, text, string(mark))
 		ready()
 		eventually(t, "the mark finds both", func() bool { return len(mark.find(t)) == 2 })
-		_ = p.sup.cmd.Process.Kill()
+		p.sup.kill()
 		e := wait(t, p)
 		if e.Lost == nil || !strings.Contains(e.Lost.Error(), "signal: killed") || e.Code != -1 {
 			t.Errorf("got %+v", e)
@@ -536,7 +548,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("this is no root")
 	}
 	const nobody = 65534
-	which := "Surroundings|Supervisor.*|Trees"
+	which := "Surroundings|Supervisor.*|Trees|Network.*|Spawner.*|NotJoined"
 	if fullCounts {
 		which += "|Exit|CannotStart|Confine|Leftover|End|SpareKilled|ForkBomb"
 	}

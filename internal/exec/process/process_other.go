@@ -48,7 +48,7 @@ func (p *Process) Wait() Exit { return Exit{} }
 func (p *Process) End(time.Duration) error { return nil }
 
 // Confine is documented with the version for Linux.
-type Confine func(spec json.RawMessage, start func() error) error
+type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error
 
 // Serve prints errOther and returns the exit code for wrong usage.
 func Serve(Confine) int {

@@ -215,7 +215,7 @@ func (p *Process) End(time.Duration) error {
 }
 
 // Confine is documented with the version for Linux.
-type Confine func(spec json.RawMessage, start func() error) error
+type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error
 
 // Serve fails: commands have no supervisor on Windows.
 func Serve(Confine) int {

@@ -7,8 +7,8 @@ import (
 
 // controlFD is the supervisor's end of the socket to the server. Messages are JSON,
 // one per line. The server first sends a setup. Then it sends a command, with the
-// descriptors of its output and, if the message has them, of its input and its
-// errors. Then it sends any number of orders to end. The end of the stream is an
+// descriptors of its output and, if the message has them, of its input, its errors
+// and its network. Then it sends any number of orders to end. The end of the stream is an
 // order to end at once.
 //
 // Once the supervisor has the command, it uses only read and write: its confinement
@@ -26,10 +26,12 @@ type order struct {
 type setup struct {
 	Tier   Tier
 	Cgroup string // folder of the command's cgroup, with Tier Cgroup
+	// Spawner makes the process the spawner of supervisors instead.
+	Spawner bool `json:",omitempty"`
 }
 
 // maxFiles is the maximum number of descriptors that come with a command.
-const maxFiles = 3
+const maxFiles = 4
 
 // command is a Spec without its files.
 type command struct {
@@ -38,7 +40,8 @@ type command struct {
 	Confine   json.RawMessage `json:",omitempty"`
 	Grace     time.Duration
 	Input     bool `json:",omitempty"` // a descriptor for standard input follows that of the output
-	Errors    bool `json:",omitempty"` // a descriptor for standard error comes last
+	Errors    bool `json:",omitempty"` // a descriptor for standard error follows
+	Network   bool `json:",omitempty"` // the descriptor of a network namespace comes last
 }
 
 type ending struct{ Grace time.Duration }

@@ -19,17 +19,18 @@ type Runner struct {
 
 	probe sync.Mutex // held while the tier is determined
 
-	mu      sync.Mutex
-	closed  bool
-	closing chan struct{} // closed when closed is set
-	tier    Tier          // None until it is known
-	missing []string      // why better tiers are not available
-	ready   []*supervisor
-	filling int // supervisors being started for the reserve
-	reserve reserve
-	running map[*Process]struct{}
-	forker  *forker        // starts the next process; nil: none yet
-	alive   sync.WaitGroup // supervisors, and goroutines that start them
+	mu       sync.Mutex
+	closed   bool
+	closing  chan struct{} // closed when closed is set
+	tier     Tier          // None until it is known
+	missing  []string      // why better tiers are not available
+	ready    []*supervisor
+	filling  int // supervisors being started for the reserve
+	reserve  reserve
+	running  map[*Process]struct{}
+	forker   *forker // starts the next process; nil: none yet
+	spawners spawners
+	alive    sync.WaitGroup // supervisors, and goroutines that start them
 
 	wait  time.Duration         // startWait, except in tests
 	hang  time.Duration         // hangWait, except in tests
@@ -49,7 +50,7 @@ func NewRunner(c Config) *Runner {
 	slices.Sort(tiers)
 	slices.Reverse(tiers)
 	return &Runner{
-		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
+		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}), spawners: newSpawners(),
 		wait: startWait, hang: hangWait, begin: slack, start: (*exec.Cmd).Start,
 	}
 }
@@ -133,6 +134,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	case <-time.After(2 * (killWait + slack)):
 		return errors.Join(append(errs, errors.New("some supervisors of commands do not end"))...)
 	}
+	errs = append(errs, r.closeSpawners())
 	r.mu.Lock()
 	f := r.forker
 	r.mu.Unlock()
@@ -140,17 +142,24 @@ func (r *Runner) Close(grace time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// acquire returns a ready supervisor, from the reserve if possible.
-func (r *Runner) acquire(ctx context.Context) (*supervisor, error) {
+// acquire returns a ready supervisor for a command in a network, from the reserve if
+// possible.
+func (r *Runner) acquire(ctx context.Context, n *Network) (*supervisor, error) {
 	r.count()
 	for {
 		r.mu.Lock()
-		if r.closed || len(r.ready) == 0 {
+		i := slices.IndexFunc(r.ready, func(s *supervisor) bool { return s.hosts(n) })
+		if r.closed || i < 0 {
 			r.mu.Unlock()
-			return r.fresh(ctx)
+			s, err := r.fresh(ctx)
+			if err == nil && !s.hosts(n) {
+				r.putBack(s)
+				return nil, ErrNetworkGone
+			}
+			return s, err
 		}
-		s := r.ready[0]
-		r.ready = r.ready[1:]
+		s := r.ready[i]
+		r.ready = slices.Concat(r.ready[:i], r.ready[i+1:])
 		r.mu.Unlock()
 		select {
 		case <-s.exited: // it was killed
@@ -213,10 +222,22 @@ func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (co
 	return ctx, func() { stop(); cancel(nil) }
 }
 
+// boundStart returns a context for the start of a supervisor.
+func (r *Runner) boundStart(ctx context.Context) (context.Context, context.CancelFunc) {
+	return r.bound(ctx, r.wait, notReady(r.wait))
+}
+
+// notReady is the cause of the end of a start that took too long.
+type notReady time.Duration
+
+func (n notReady) Error() string {
+	return fmt.Sprintf("the supervisor of a command was not ready within %v", time.Duration(n))
+}
+
 // fresh starts a supervisor and waits until it is ready, for r.wait at most. The
 // first call determines the tier.
 func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
-	ctx, cancel := r.bound(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
+	ctx, cancel := r.boundStart(ctx)
 	defer cancel()
 	if t := r.known(); t != None {
 		return r.spawn(ctx, t)
@@ -239,6 +260,9 @@ func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
 		r.mu.Lock()
 		r.tier, r.missing = t, missing
 		r.mu.Unlock()
+		if t != PIDNamespace {
+			r.retire(nil)
+		}
 		r.log.Debug("commands are ended by "+t.String(), "missing", missing)
 		return s, nil
 	}

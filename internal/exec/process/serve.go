@@ -27,9 +27,11 @@ const (
 const usage = Arg + " is how the server starts and ends one command; it is not for use by hand"
 
 // Confine applies the content of Spec.Confine permanently to one thread of the
-// supervisor, or to all threads, and then calls start on that thread. start starts
-// the command. The thread must live on: the command ends with it.
-type Confine func(spec json.RawMessage, start func() error) error
+// supervisor, or to all threads. On that thread it calls join before it applies
+// anything, and start afterwards. join moves the thread into Spec.Network, and start
+// starts the command, by the program and arguments in launcher if there are any. The
+// thread must live on: the command ends with it.
+type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error
 
 // Serve runs a supervisor and returns its exit code. The process must do nothing
 // else.
@@ -63,6 +65,10 @@ func Serve(confine Confine) int {
 		c.fail(err)
 		return 1
 	}
+	if first.Setup.Spawner {
+		newSpawnServer().serve(c, signals)
+		return 0
+	}
 	c.send(report{Ready: true})
 	var second order
 	if err := c.receive(&second); err != nil || second.Run == nil || len(c.files) != second.Run.descriptors() {
@@ -91,8 +97,8 @@ type channel struct {
 	files []int // descriptors that came with the last message
 }
 
-// receive waits for an order and decodes it.
-func (c *channel) receive(o *order) error {
+// receive waits for an order or a request and decodes it.
+func (c *channel) receive(o any) error {
 	c.files = nil
 	for {
 		if line, rest, ok := bytes.Cut(c.rest, []byte{'\n'}); ok {
@@ -142,6 +148,9 @@ func (c *command) descriptors() int {
 		n++
 	}
 	if c.Errors {
+		n++
+	}
+	if c.Network {
 		n++
 	}
 	return n

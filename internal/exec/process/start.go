@@ -45,7 +45,7 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	defer r.alive.Done()
 	defer r.refill()
 	for {
-		s, err := r.acquire(ctx)
+		s, err := r.acquire(ctx, spec.Network)
 		if err != nil {
 			return nil, err
 		}
@@ -69,19 +69,23 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process, again bool, err error) {
 	o := order{Run: &command{
 		Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace,
-		Input: spec.Input != nil, Errors: spec.Errors != nil,
+		Input: spec.Input != nil, Errors: spec.Errors != nil, Network: spec.Network != nil,
 	}}
+	files := spec.files()
+	if spec.Network != nil {
+		files = append(files, spec.Network.space)
+	}
 	hangs := fmt.Errorf("containing and starting it takes longer than %v, so its supervisor was killed", r.begin)
 	w := s.watch()
 	defer w.stop()
-	if err := s.send(o, spec.files()...); err != nil {
+	if err := s.send(o, files...); err != nil {
 		return nil, s.hasExited() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.exitError(err)
 	}
 	for taken := false; ; {
 		rep, err := s.next(ctx)
 		switch {
 		case err != nil && context.Cause(ctx) == hangs:
-			_ = s.cmd.Process.Kill()
+			s.kill()
 			return nil, false, hangs
 		case err != nil && ctx.Err() != nil:
 			return nil, false, context.Cause(ctx)
@@ -148,7 +152,7 @@ func (p *Process) watch() {
 func (p *Process) endLost(err error) Exit {
 	e := Exit{Code: -1, Lost: p.sup.exitError(err)}
 	if !p.sup.hasExited() { // it does not answer
-		_ = p.sup.cmd.Process.Kill()
+		p.sup.kill()
 		select {
 		case <-p.sup.exited:
 		case <-time.After(killWait):
@@ -171,7 +175,7 @@ func (s *supervisor) finish() {
 	select {
 	case <-s.exited:
 	case <-time.After(slack):
-		_ = s.cmd.Process.Kill()
+		s.kill()
 	}
 }
 
@@ -224,7 +228,7 @@ func (p *Process) End(grace time.Duration) error {
 // kill kills the supervisor, as the only way left to end the command.
 func (p *Process) kill() error {
 	p.killed.Store(true)
-	_ = p.sup.cmd.Process.Kill()
+	p.sup.kill()
 	select {
 	case <-p.done:
 		return p.stuck()

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +20,7 @@ import (
 
 // supervisor is the server's side of one supervisor process.
 type supervisor struct {
-	cmd    *exec.Cmd
+	child  child
 	conn   *net.UnixConn
 	in     *bufio.Reader
 	stderr *stderrHead // its standard error
@@ -50,44 +49,38 @@ var findSelf = sync.OnceValues(func() (self [2]string, err error) {
 
 // spawn starts a supervisor for a tier and waits until it is ready. An error of
 // type *failure may be caused by the tier.
-func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
+func (r *Runner) spawn(ctx context.Context, t Tier) (*supervisor, error) {
+	s, err := r.spawnOnce(ctx, t)
+	if errors.Is(err, errSpawnerEnded) && ctx.Err() == nil {
+		// The socket is a new one: the spawner may have started a process with the
+		// old one before it ended.
+		return r.spawnOnce(ctx, t)
+	}
+	return s, err
+}
+
+func (r *Runner) spawnOnce(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
-	}
-	self, err := findSelf()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program to supervise a command: %w", err)
 	}
 	s := &supervisor{tier: t, stderr: &stderrHead{}, exited: make(chan struct{})}
 	if s.cgroup, err = makeCgroup(t); err != nil {
 		return nil, err
 	}
-	theirs, err := s.connect()
-	if err != nil {
+	var theirs *os.File
+	if s.conn, theirs, err = connect(unix.SOCK_STREAM); err != nil {
 		removeCgroup(s.cgroup)
 		return nil, fmt.Errorf("starting the supervisor of a command: %w", err)
 	}
-	s.cmd = &exec.Cmd{
-		Path: self[0], Args: []string{self[1], Arg},
-		Env: supervisorEnv, Dir: "/",
-		Stderr:      s.stderr,
-		ExtraFiles:  []*os.File{theirs},
-		SysProcAttr: attributes(t),
-		WaitDelay:   time.Second,
-	}
+	s.in = bufio.NewReaderSize(s.conn, 64<<10)
 	unused := func() {
 		_ = theirs.Close()
 		_ = s.conn.Close()
 		removeCgroup(s.cgroup)
 	}
-	f, kept, err := r.fork(ctx, func() error { return r.start(s.cmd) }, func(err error) {
-		if err == nil {
-			_ = s.cmd.Process.Kill()
-			_ = s.cmd.Wait()
-		}
-		unused()
-	})
-	if err != nil && !kept {
+	continues := false
+	s.child, continues, err = r.startChild(ctx, t, theirs, s.stderr, unused)
+	if err != nil && !continues {
 		unused()
 	}
 	switch {
@@ -100,8 +93,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	r.alive.Add(1)
 	go func() {
 		defer r.alive.Done()
-		_ = s.cmd.Wait()
-		r.release(f)
+		s.child.wait()
 		s.clean()
 		close(s.exited)
 	}()
@@ -115,23 +107,22 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	return s, nil
 }
 
-// connect makes the socket pair. It returns the supervisor's end.
-func (s *supervisor) connect() (theirs *os.File, err error) {
-	fds, err := socketPair()
+// connect makes a socket pair of a type and returns the server's end and the other
+// one.
+func connect(kind int) (*net.UnixConn, *os.File, error) {
+	fds, err := socketPair(kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ours := os.NewFile(uintptr(fds[0]), "supervisor")
-	theirs = os.NewFile(uintptr(fds[1]), "server")
+	theirs := os.NewFile(uintptr(fds[1]), "server")
 	conn, err := net.FileConn(ours) // uses a duplicate of ours
 	_ = ours.Close()
 	if err != nil {
 		_ = theirs.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	s.conn = conn.(*net.UnixConn)
-	s.in = bufio.NewReaderSize(s.conn, 64<<10)
-	return theirs, nil
+	return conn.(*net.UnixConn), theirs, nil
 }
 
 func (s *supervisor) prepare(ctx context.Context) error {
@@ -168,7 +159,7 @@ func (s *supervisor) send(o order, files ...*os.File) error {
 		return err
 	}
 	if len(files) > 0 {
-		sent, err := s.sendBytes(line[:1], files, nil)
+		sent, err := sendBytes(s.conn, line[:1], files, nil)
 		if err != nil {
 			return err
 		}
@@ -181,16 +172,16 @@ func (s *supervisor) send(o order, files ...*os.File) error {
 // sendBytes sends bytes with the descriptors fds and those of files. It uses Control,
 // which guards the descriptor against Close and leaves its mode alone; Fd would
 // make it blocking.
-func (s *supervisor) sendBytes(line []byte, files []*os.File, fds []int) (sent int, err error) {
+func sendBytes(conn *net.UnixConn, line []byte, files []*os.File, fds []int) (sent int, err error) {
 	if len(files) == 0 {
-		sent, _, err = s.conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
+		sent, _, err = conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
 		return sent, err
 	}
 	raw, err := files[0].SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	controlErr := raw.Control(func(fd uintptr) { sent, err = s.sendBytes(line, files[1:], append(fds, int(fd))) })
+	controlErr := raw.Control(func(fd uintptr) { sent, err = sendBytes(conn, line, files[1:], append(fds, int(fd))) })
 	if controlErr != nil {
 		return 0, controlErr
 	}
@@ -217,7 +208,7 @@ func (s *supervisor) exitError(err error) error {
 	case <-time.After(time.Second):
 		return fmt.Errorf("the supervisor of a command does not answer: %w", err)
 	}
-	text := fmt.Sprintf("the supervisor of a command ended: %s", s.cmd.ProcessState)
+	text := fmt.Sprintf("the supervisor of a command ended: %s", s.child.state())
 	if said := s.stderr.String(); said != "" {
 		text += ": " + said
 	}
@@ -238,7 +229,7 @@ func (s *supervisor) hasExited() bool {
 func (s *supervisor) abandon() {
 	_ = s.conn.Close()
 	if s.tier == PIDNamespace {
-		_ = s.cmd.Process.Kill()
+		s.kill()
 		return
 	}
 	s.wake() // only a running supervisor ends its processes
@@ -247,16 +238,18 @@ func (s *supervisor) abandon() {
 // discard ends a supervisor that has no command yet. It does not wait.
 func (s *supervisor) discard() {
 	_ = s.conn.Close()
-	_ = s.cmd.Process.Kill()
+	s.kill()
 }
 
 // wake continues a stopped supervisor.
-func (s *supervisor) wake() { _ = s.cmd.Process.Signal(unix.SIGCONT) }
+func (s *supervisor) wake() { s.child.signal(unix.SIGCONT) }
+
+func (s *supervisor) kill() { s.child.signal(unix.SIGKILL) }
 
 // isStopped reports whether a signal has stopped the supervisor. The supervisor has
 // no terminal, so this does not happen by accident. It returns false if the state
 // cannot be determined.
-func (s *supervisor) isStopped() bool { return !s.hasExited() && stopped(s.cmd.Process.Pid) }
+func (s *supervisor) isStopped() bool { return !s.hasExited() && stopped(s.child.pid()) }
 
 // watchdog kills a supervisor that does not answer. Whoever waits for its reports
 // receives those already sent, and then sees that it has ended.
@@ -286,7 +279,7 @@ func (s *supervisor) watch() watchdog {
 				}
 			case <-late:
 			}
-			_ = s.cmd.Process.Kill()
+			s.kill()
 			return
 		}
 	}()

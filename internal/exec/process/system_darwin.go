@@ -1,6 +1,9 @@
 package process
 
 import (
+	"context"
+	"io"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -61,10 +64,10 @@ func recvmsg(fd int, p, oob []byte) (n, oobn int, err error) {
 	return n, oobn, err
 }
 
-func socketPair() (fds [2]int, err error) {
+func socketPair(kind int) (fds [2]int, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if fds, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); err == nil {
+	if fds, err = unix.Socketpair(unix.AF_UNIX, kind, 0); err == nil {
 		unix.CloseOnExec(fds[0])
 		unix.CloseOnExec(fds[1])
 	}
@@ -87,6 +90,16 @@ func stopped(pid int) bool {
 func systemTiers() []Tier { return []Tier{ProcessGroup} }
 
 func attributes(Tier) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func (r *Runner) startChild(ctx context.Context, t Tier, theirs *os.File, stderr io.Writer, late func()) (child, bool, error) {
+	return r.forkSelf(ctx, attributes(t), theirs, stderr, late)
+}
+
+type spawnServer struct{}
+
+func newSpawnServer() *spawnServer { return nil }
+
+func (b *spawnServer) serve(*channel, <-chan os.Signal) {}
 
 func makeCgroup(Tier) (string, error) { return "", nil }
 func killCgroup(string)               {}

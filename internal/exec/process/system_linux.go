@@ -36,6 +36,9 @@ func prepare(s setup) (*system, error) {
 	// Started as /proc/self/exe, the process would be listed as "exe".
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 	var err error
+	if s.Spawner {
+		return sys, nil
+	}
 	switch s.Tier {
 	case PIDNamespace:
 		err = freshProc()
@@ -270,8 +273,8 @@ func recvmsg(fd int, p, oob []byte) (n, oobn int, err error) {
 	return n, oobn, err
 }
 
-func socketPair() ([2]int, error) {
-	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+func socketPair(kind int) ([2]int, error) {
+	return unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 }
 
 // killGroup kills the process group of a command whose supervisor has ended. The
@@ -287,8 +290,8 @@ func killGroup(pid int) {
 func systemTiers() []Tier { return []Tier{PIDNamespace, Cgroup, Subreaper} }
 
 // attributes returns the attributes of a supervisor. It has a session of its own,
-// without the server's terminal. It gets a signal when the server's thread that
-// starts processes ends.
+// without the server's terminal. It gets a signal when the thread that started it
+// ends.
 func attributes(t Tier) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	if t != PIDNamespace {
@@ -296,8 +299,15 @@ func attributes(t Tier) *syscall.SysProcAttr {
 	}
 	a.Pdeathsig = syscall.SIGKILL
 	a.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	return a // capabilities are those of the spawner
+}
+
+// spawnerAttributes returns the attributes of the spawner. Unless the server is root,
+// the spawner has a user namespace of its own.
+func spawnerAttributes() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
-		a.Cloneflags |= unix.CLONE_NEWUSER
+		a.Cloneflags = unix.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		// A user other than root loses capabilities when a program is executed.
@@ -310,9 +320,9 @@ var errNoCgroup = errors.New("there is no cgroup file system of version 2")
 
 func threadID() int { return unix.Gettid() }
 
-// killHalfStarted kills the children of a thread that have not executed their
-// program yet, so that the start does not wait any longer. A supervisor that runs
-// is recognised by its argument.
+// killHalfStarted kills the children of a thread of this process that have not
+// executed their program yet, so that the start does not wait any longer. A
+// supervisor that runs is recognised by its argument.
 func killHalfStarted(thread int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
 	if err != nil {

@@ -42,19 +42,39 @@ func newTree(sys *system) *tree {
 // start starts the command, confined if c requires it. It must be called on the
 // thread that lives as long as the supervisor.
 func (t *tree) start(c command, files []int, confine Confine) error {
+	join, joined := func() error { return nil }, !c.Network
+	if c.Network {
+		last := len(files) - 1
+		network := files[last]
+		files = files[:last]
+		join = func() error {
+			if joined {
+				return nil
+			}
+			err := joinNetwork(network)
+			joined = err == nil
+			return err
+		}
+	}
 	std, err := standard(c, files)
 	if err != nil {
 		return err
 	}
 	defer t.sys.raiseOOM(c.Confine != nil)()
 	if c.Confine == nil {
+		if err := join(); err != nil {
+			return err
+		}
 		return t.fork(c, std)
 	}
 	var started error
 	begun := false
-	err = confine(c.Confine, func() error {
+	err = confine(c.Confine, join, func(launcher ...string) error {
 		begun = true
-		started = t.fork(c, std)
+		c.Args = append(launcher, c.Args...)
+		if started = errNotJoined; joined {
+			started = t.fork(c, std)
+		}
 		return started
 	})
 	switch {
@@ -67,6 +87,9 @@ func (t *tree) start(c command, files []int, confine Confine) error {
 	}
 	return nil
 }
+
+// errNotJoined is the error if the network of a command is not that of its session.
+var errNotJoined = errors.New("starting a command: it is not in the network of the session")
 
 // standard returns the descriptors of standard input, output and error of a
 // command.

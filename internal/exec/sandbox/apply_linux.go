@@ -16,22 +16,29 @@ type switches struct {
 	ABI                             int // highest Landlock ABI to use; 0: no limit
 }
 
-// Within confines one thread of this process permanently and calls start on it.
-// start starts the command; os/exec does so from the calling thread. Within fails
-// only if the policy cannot work; Coverage reports what the kernel does not offer.
+// Within calls join on one thread of this process, confines the thread permanently
+// and calls start on it. join moves the thread into the network of the command; nil:
+// it stays in that of the server. start starts the command; os/exec does so from the
+// calling thread. Within fails only if the policy cannot work; Coverage reports what
+// the kernel does not offer.
 //
 // The other threads are not confined, so they can end the command. A confined
 // thread could not do that before Landlock ABI 8, since each thread has a domain of
 // its own. The command can neither signal nor trace this process. Mounts apply to
 // the whole process. The thread lives until the process ends, so the command's
 // parent-death signal comes with the end of the process.
-func Within(p Policy, start func(Coverage) error) error {
-	return within(p, switches{}, start)
+func Within(p Policy, join func() error, start func(Coverage) error) error {
+	return within(p, switches{}, join, start)
 }
 
-func within(p Policy, s switches, start func(Coverage) error) error {
+func within(p Policy, s switches, join func() error, start func(Coverage) error) error {
 	done := make(chan error)
 	go onThread(done, func() error {
+		if join != nil {
+			if err := join(); err != nil {
+				return err
+			}
+		}
 		c, err := apply(p, s)
 		if err != nil {
 			return err
@@ -63,6 +70,10 @@ func apply(p Policy, s switches) (Coverage, error) {
 	l := layers{
 		readOnly: p.ReadOnly, online: p.online(),
 		pid: own(here.PID, p.Outside.PID), ipc: own(here.IPC, p.Outside.IPC),
+		net: p.OwnNetwork,
+	}
+	if p.OwnNetwork && !own(here.Net, p.Outside.Net) {
+		return Coverage{}, errors.New("sandbox: the command has no network of its own")
 	}
 	exact, err := openExact(p.Exact)
 	if err != nil {
@@ -125,13 +136,22 @@ func apply(p Policy, s switches) (Coverage, error) {
 	}, nil
 }
 
+// Launcher returns nothing: Within confines the command.
+func Launcher(Policy) []string { return nil }
+
+// systemLimits are the limits that only this system has.
+var systemLimits = []string{
+	"a name is masked as the file it is when a command starts: if a process outside replaces that file meanwhile, the new one is not masked",
+	"a socket that a service binds later, or bound by a relative path, can be reached outside of /run, /tmp and /var/tmp (before Landlock ABI 9)",
+}
+
 // CurrentNamespaces returns the namespaces of this process, for Policy.Outside.
 func CurrentNamespaces() Namespaces {
-	read := func(kind string) string {
-		name, _ := os.Readlink("/proc/self/ns/" + kind)
+	read := func(link string) string {
+		name, _ := os.Readlink("/proc/" + link)
 		return name
 	}
-	return Namespaces{Mount: read("mnt"), PID: read("pid"), IPC: read("ipc")}
+	return Namespaces{Mount: read("self/ns/mnt"), PID: read("self/ns/pid"), IPC: read("self/ns/ipc"), Net: read("thread-self/ns/net")}
 }
 
 // own reports whether the command has a namespace of its own. It returns false if

@@ -27,6 +27,9 @@ var (
 		`temporary failure in name resolution|name or service not known|EAI_AGAIN|ENETUNREACH|` +
 		`(socket|connect|dial tcp|dial udp|lookup|getaddrinfo|listen|bind)\b.*(permission denied|operation not permitted|EACCES|EPERM)|` +
 		`/dev/(tcp|udp)/.*(permission denied|operation not permitted|no such file)`)
+	// What programs print that use the network directly where there is no route.
+	unrouted = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|temporary failure in name resolution|` +
+		`name or service not known|EAI_AGAIN|ENETUNREACH|UnknownHostException|UnresolvedAddressException|^ping: .*(not permitted|denied)|\blookup \S+.*(connection refused|server misbehaving)`)
 	// Words that may be a path, in the order of the attempts: words in quotes, then
 	// words between colons, then any word with a slash.
 	quoted = lazy("['\"`‘“]([^'\"`’”\n]+)['\"`’”]")
@@ -73,8 +76,8 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 			add(j().socket(m[1]))
 			continue
 		}
-		if offline().MatchString(line) {
-			fact := j().network()
+		if offline().MatchString(line) || p.OwnNetwork && unrouted().MatchString(line) {
+			fact := j().network(line)
 			if fact == "" {
 				fact = socket()
 			}
@@ -303,12 +306,15 @@ func (j judge) metadata(named, line string) string {
 	return ""
 }
 
-func (j judge) network() string {
+// network returns the fact about a line that shows a failed use of the network.
+func (j judge) network(line string) string {
 	switch {
 	case j.p.ReadOnly:
 		return "the network is closed to read-only commands; use Bash for what needs it"
 	case !j.p.Network:
 		return "the network is closed to commands; ask the user to set sandbox.network to allow in the settings"
+	case j.p.OwnNetwork && unrouted().MatchString(line):
+		return "commands reach the network only through the proxy in HTTPS_PROXY (HTTP and SOCKS5): use it (with git, an https:// URL instead of ssh), or ask the user to set sandbox.network to \"allow\" in the settings"
 	}
 	return ""
 }

@@ -18,6 +18,8 @@ func TestBlocked(t *testing.T) {
 	}
 	online, readOnly := p, p
 	online.Network, readOnly.ReadOnly = true, true
+	apart := online
+	apart.OwnNetwork = true
 	others := p
 	others.Hide = []string{"/var/tmp"} // temporary files of others
 	for _, c := range []struct {
@@ -58,6 +60,17 @@ func TestBlocked(t *testing.T) {
 		{p, "cat: " + h + "/temp/x: Permission denied", ""},
 		{p, "cat: /no/such/file/at/all: Permission denied", ""},
 		{p, "curl: (6) Could not resolve host: example.org", "network is closed"},
+		{online, "curl: (6) Could not resolve host: example.org", ""},
+		{apart, "curl: (6) Could not resolve host: example.org", "commands reach the network only through the proxy in HTTPS_PROXY (HTTP and SOCKS5): use it (with git, an https:// URL instead of ssh), or ask the user to set sandbox.network to \"allow\" in the settings"},
+		{apart, "ssh: Could not resolve hostname github.com: Temporary failure in name resolution", "through the proxy"},
+		{apart, "ping: example.org: Temporary failure in name resolution", "through the proxy"},
+		{apart, "connect: Network is unreachable", "through the proxy"},
+		{apart, "ping: socket: Operation not permitted", "through the proxy"},
+		{apart, "OSError: [Errno 101] Network is unreachable", "through the proxy"},
+		{apart, "socket.gaierror: [Errno -3] Temporary failure in name resolution", "through the proxy"},
+		{apart, "dial tcp: lookup example.org on 127.0.0.53:53: read udp 127.0.0.1:4->127.0.0.53:53: read: connection refused", "through the proxy"},
+		{apart, "curl: (7) Failed to connect to localhost port 3000 after 0 ms: Couldn't connect to server", ""},
+		{apart, "Error: connect ECONNREFUSED 127.0.0.1:3000", ""},
 		{p, "socket: Operation not permitted", "network is closed"},
 		{p, "dial tcp 127.0.0.1:80: socket: operation not permitted", "sandbox.network to allow"},
 		{online, "curl: (6) Could not resolve host: example.org", ""},

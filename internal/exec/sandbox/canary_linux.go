@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -14,10 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempt does what a promise forbids. It returns nil on success and the error
-// otherwise. It leaves no lasting effect.
-type attempt func(p Policy, t Targets) error
-
 // attempts lists the attempts for each promise. The promise holds if all fail.
 var attempts = []struct {
 	promise string
@@ -25,12 +20,13 @@ var attempts = []struct {
 }{
 	{promiseWrite, []attempt{tryElsewhere, tryCreate, tryOverwrite, tryTruncate, tryRename}},
 	{promiseMetadata, []attempt{tryChmod, tryChown, tryTimes, tryAttribute}},
-	{promiseProtect, []attempt{tryProtected, tryReplace}},
-	{promiseHide, []attempt{func(_ Policy, t Targets) error { return readSome(t.Inside + "/hidden") }}},
-	{promiseRead, []attempt{func(_ Policy, t Targets) error { return readSome(t.Outside + "/file") }}},
-	{promiseTCP, []attempt{func(_ Policy, t Targets) error { return dial("tcp", t.TCP) }}},
-	{promiseUDP, []attempt{func(_ Policy, t Targets) error { return dial("udp", t.UDP) }}},
-	{promiseUnix, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Socket()) }}},
+	{promiseProtect, []attempt{tryProtected, tryReplace, tryProtectedLink}},
+	{promiseHide, []attempt{tryHidden, tryHiddenMove, tryHiddenLink}},
+	{promiseRead, []attempt{tryRead}},
+	{promiseTCP, []attempt{tryTCP}},
+	{promiseUDP, []attempt{tryUDP}},
+	{promiseNetwork, []attempt{tryTCP, tryEcho, tryInterfaces, tryRoute("192.0.2.1:9"), tryRoute("[2001:db8::1]:9")}},
+	{promiseUnix, []attempt{tryUnix}},
 	{promiseAbstract, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Abstract) }}},
 	{promiseKill, []attempt{tryKill}},
 	{promisePtrace, []attempt{tryMemory}},
@@ -43,65 +39,6 @@ var attempts = []struct {
 	{promisePrivilege, []attempt{tryPrivilege}},
 	{promiseTerminal, []attempt{tryTerminal(unix.O_WRONLY), tryTerminal(unix.O_RDONLY)}},
 	{promiseSetuid, []attempt{trySetuid(setByChmod), trySetuid(setByOpen), trySetuid(setByOpenat2), trySetuid(setByMknod)}},
-}
-
-// TryCanaries tries what each promise forbids, and operations that must succeed.
-// This process must have applied the policy. If the network is allowed, TCP and UDP
-// are not tried.
-func TryCanaries(p Policy, t Targets) []Canary {
-	meaning := map[string]string{}
-	for _, pr := range promises {
-		meaning[pr.name] = pr.meaning
-	}
-	var out []Canary
-	for _, a := range attempts {
-		if p.online() && (a.promise == promiseTCP || a.promise == promiseUDP) {
-			continue
-		}
-		c := Canary{Promise: a.promise, Meaning: meaning[a.promise], Held: true}
-		for _, try := range a.try {
-			err := try(p, t)
-			if err == nil {
-				c.Held, c.Detail = false, "it was done"
-				break
-			}
-			c.Detail = err.Error()
-		}
-		out = append(out, c)
-	}
-	work := Canary{Promise: promiseWork, Meaning: "files in the writable folders can be made, changed and removed", Held: true}
-	if err := tryWork(p, t); err != nil {
-		work.Held, work.Detail = false, err.Error()
-	}
-	return append(out, work)
-}
-
-func tryWork(p Policy, t Targets) error {
-	folders := p.writable()
-	if len(folders) == 0 {
-		return nil
-	}
-	for _, folder := range folders {
-		if slices.Contains(p.layered(), folder) {
-			_ = os.WriteFile(folder+"/layered", nil, 0o600) // the server looks for it
-			continue
-		}
-		if st, err := os.Stat(folder); err != nil || !st.IsDir() {
-			continue
-		}
-		f, err := os.CreateTemp(folder, ".canary-")
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString("canary\n")
-		if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
-			return err
-		}
-	}
-	if p.ReadOnly {
-		return readSome(t.Inside + "/free")
-	}
-	return os.WriteFile(t.Inside+"/free", []byte("canary\n"), 0o600)
 }
 
 // tryElsewhere makes a file without a name, which leaves no trace, in a folder that
@@ -118,73 +55,52 @@ func tryElsewhere(p Policy, t Targets) error {
 	return unix.Close(fd)
 }
 
-func tryCreate(_ Policy, t Targets) error {
-	path := t.Outside + "/new"
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		return err
-	}
-	return os.Remove(path)
-}
-
-func tryOverwrite(_ Policy, t Targets) error {
-	return os.WriteFile(t.Outside+"/file", []byte("canary\n"), 0o600)
-}
-
-func tryTruncate(_ Policy, t Targets) error {
-	return os.Truncate(t.Outside+"/file", int64(len("canary\n")))
-}
-
-func tryRename(_ Policy, t Targets) error {
-	from, to := t.Outside+"/file", t.Outside+"/renamed"
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return os.Rename(to, from)
-}
-
-func tryChmod(_ Policy, t Targets) error { return os.Chmod(t.Outside+"/file", 0o600) }
-
-func tryChown(_ Policy, t Targets) error {
-	return os.Lchown(t.Outside+"/file", os.Getuid(), os.Getgid())
-}
-
-func tryTimes(_ Policy, t Targets) error {
-	now := time.Now()
-	return os.Chtimes(t.Outside+"/file", now, now)
-}
-
 func tryAttribute(_ Policy, t Targets) error {
 	return unix.Setxattr(t.Outside+"/file", "user.canary", []byte("x"), 0)
 }
 
-func tryProtected(_ Policy, t Targets) error {
-	return os.WriteFile(t.Inside+"/protected", []byte("canary\n"), 0o600)
-}
-
-func tryReplace(_ Policy, t Targets) error {
-	from, to := t.Inside+"/protected", t.Inside+"/renamed"
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return os.Rename(to, from)
-}
-
-func readSome(path string) error {
-	b, err := os.ReadFile(path)
-	if err == nil && len(b) == 0 {
-		return errors.New("it is empty")
-	}
-	return err
-}
-
-func dial(network, address string) error {
-	c, err := net.DialTimeout(network, address, time.Second)
+// tryEcho sends a datagram to a listener that sends it back. A write alone shows
+// nothing: it succeeds for a closed port, too.
+func tryEcho(_ Policy, t Targets) error {
+	c, err := net.Dial("udp", t.UDP)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	_, err = c.Write([]byte("canary"))
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte("canary")); err != nil {
+		return err
+	}
+	_, err = c.Read(make([]byte, 10))
 	return err
+}
+
+// tryInterfaces looks for an interface of a network that is not this machine.
+func tryInterfaces(Policy, Targets) error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
+			return nil
+		}
+	}
+	return errors.New("only the loopback interface is up")
+}
+
+// tryRoute looks for a route to an address that is reserved for documentation. It
+// sends nothing. ICMP and raw sockets need a route, too.
+func tryRoute(to string) attempt {
+	return func(Policy, Targets) error {
+		c, err := net.Dial("udp", to)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
 }
 
 // errApart is the error where process ids of the server mean nothing in this

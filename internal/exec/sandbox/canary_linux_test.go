@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net"
 	"os"
 	"slices"
 	"testing"
@@ -16,7 +17,7 @@ func tryAll(t *testing.T, at tier, j job) (Coverage, map[string]Canary) {
 	}
 	defer done()
 	p := s.policy
-	p.ReadOnly, p.Network = j.Policy.ReadOnly, j.Policy.Network
+	p.ReadOnly, p.Network, p.OwnNetwork = j.Policy.ReadOnly, j.Policy.Network, j.Policy.OwnNetwork
 	j.Policy, j.Targets, j.Canaries = targets.Policy(p), targets, true
 	res := j.run(t, at, s.root)
 	out := map[string]Canary{}
@@ -28,7 +29,7 @@ func tryAll(t *testing.T, at tier, j job) (Coverage, map[string]Canary) {
 
 func TestCanariesSucceedUnconfined(t *testing.T) {
 	t.Parallel()
-	_, canaries := tryAll(t, plain, job{Free: true})
+	_, canaries := tryAll(t, plain, job{Free: true, Policy: Policy{OwnNetwork: true}})
 	for name, c := range canaries {
 		if c.Held && name != promiseWork {
 			t.Errorf("%s cannot fail: %s", name, c.Detail)
@@ -55,6 +56,75 @@ func TestCanaries(t *testing.T) {
 				t.Errorf("%s: no mounts: %q", at.name, c.Missing)
 			}
 		}
+	}
+}
+
+// TestOwnNetwork checks that a network namespace keeps its promises, also without the
+// other layers, and that nothing is confined if it is absent.
+func TestOwnNetwork(t *testing.T) {
+	t.Parallel()
+	own := Policy{Network: true, OwnNetwork: true}
+	for _, at := range tiers(t) {
+		if at == plain && os.Getuid() != 0 {
+			continue
+		}
+		for _, s := range []switches{{}, {NoLandlock: true, NoSeccomp: true}, {ABI: 5}} {
+			c, canaries := tryAll(t, at, job{Policy: own, Switches: s, Network: true})
+			for _, name := range []string{promiseNetwork, promiseAbstract} {
+				if !canaries[name].Held || hasMissing(c, name) {
+					t.Errorf("%s, %+v: %s: %+v, missing %q", at.name, s, name, canaries[name], c.Missing)
+				}
+			}
+			if s == (switches{}) {
+				checkCoverage(t, at, c, canaries)
+			}
+		}
+		sc := newScratch(t)
+		p := sc.policy
+		p.Network, p.OwnNetwork = true, true
+		if res := (job{Policy: p}).try(t, at, sc.root); res.Err != "sandbox: the command has no network of its own" {
+			t.Errorf("%s: %+v", at.name, res)
+		}
+	}
+}
+
+// TestNameServices checks that only commands in the server's network reach the name
+// services: with them, names could carry data out of any other.
+func TestNameServices(t *testing.T) {
+	for _, c := range []struct {
+		p    Policy
+		want bool
+	}{
+		{Policy{}, false}, {Policy{Network: true}, true}, {Policy{Network: true, ReadOnly: true}, false},
+		{Policy{Network: true, OwnNetwork: true}, false},
+	} {
+		m := mounter{p: c.p}
+		if got := len(m.nameServices()) > 0; got != c.want || c.p.resolves() != c.want {
+			t.Errorf("%+v: %v", c.p, got)
+		}
+	}
+}
+
+// TestNetworkAttempts checks that each attempt on a network succeeds in that of the
+// server, as far as it has routes.
+func TestNetworkAttempts(t *testing.T) {
+	targets, done, err := NewTargets(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if err := tryEcho(Policy{}, targets); err != nil {
+		t.Error("no echo:", err)
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil || !slices.ContainsFunc(all, func(a net.Addr) bool { ip, ok := a.(*net.IPNet); return ok && ip.IP.IsGlobalUnicast() }) {
+		t.Skip("this machine has no network:", err)
+	}
+	if err := tryInterfaces(Policy{}, targets); err != nil {
+		t.Error("no interface:", err)
+	}
+	if err := tryRoute("192.0.2.1:9")(Policy{}, targets); err != nil {
+		t.Error("no route:", err)
 	}
 }
 

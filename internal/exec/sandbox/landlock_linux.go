@@ -81,7 +81,7 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 	if l.terminals {
 		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker))
 	}
-	if p.online() {
+	if p.resolves() {
 		err = errors.Join(err, add(readAll|ll.AccessFSResolveUnix, nameServices...))
 	}
 	if err != nil {

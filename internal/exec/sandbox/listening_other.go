@@ -2,5 +2,5 @@
 
 package sandbox
 
-// listening returns nothing: this system has no sandbox, so sockets are not listed.
+// listening returns nothing: sockets are listed on Linux only.
 func listening() []string { return nil }

@@ -28,6 +28,7 @@ type job struct {
 	Switches switches
 	Free     bool     // apply no policy, to show the result without one
 	Canaries bool     // run the canaries
+	Network  bool     // work in a new network namespace
 	Args     []string // execute this command
 }
 
@@ -69,7 +70,7 @@ func start(text string) int {
 	}
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Stdout, cmd.Stderr = w, w
-	if err := Within(p, func(Coverage) error { return cmd.Start() }); err != nil {
+	if err := Within(p, nil, func(Coverage) error { return cmd.Start() }); err != nil {
 		panic(err)
 	}
 	w.Close()
@@ -106,6 +107,22 @@ func confined(text string) int {
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 		unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
+	if !j.Network {
+		return j.work()
+	}
+	code := make(chan error)
+	go onThread(code, func() error { // as Within does
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			panic(err)
+		}
+		os.Exit(j.work())
+		return nil
+	})
+	<-code
+	return 1
+}
+
+func (j job) work() int {
 	var r report
 	if !j.Free {
 		began := time.Now()

@@ -165,10 +165,10 @@ func (m *mounter) retain(folder, mask string) error {
 }
 
 // nameServices returns the paths of /run that are needed to look up host names. It
-// returns none without the network: a resolver would send data out in the names it
-// is asked for.
+// returns none without the network of the server: a resolver would send data out in
+// the names it is asked for.
 func (m *mounter) nameServices() []string {
-	if m.p.online() {
+	if m.p.resolves() {
 		return nameServices
 	}
 	return nil
@@ -268,7 +268,7 @@ func (m *mounter) hide() {
 		if st, err := os.Lstat(path); err != nil || st.Mode()&os.ModeSocket == 0 {
 			continue
 		}
-		if m.p.online() && belowAny(path, nameServices) {
+		if m.p.resolves() && belowAny(path, nameServices) {
 			continue
 		}
 		if err := m.mask(path); err != nil {
@@ -277,7 +277,9 @@ func (m *mounter) hide() {
 	}
 }
 
-// listening returns the paths of the unix sockets of this network namespace.
+// listening returns the paths of the unix sockets of the network namespace of the
+// first thread, which is that of the server: only the thread that starts the command
+// joins another one. Sockets with paths are reached from all network namespaces.
 func listening() []string {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {

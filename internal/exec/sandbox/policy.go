@@ -13,14 +13,17 @@
 // all this the other layers still work, and Coverage reports the promises that do
 // not hold.
 //
+// A network namespace is joined by the one thread that Within confines. /proc/net then
+// still lists the unix sockets of the server's network, which must be masked.
+//
 // NotCovered lists the limits that no layer enforces and no canary shows. For
 // protected and hidden names, the folders above them up to the writable one become
 // mount points. These cannot be renamed or removed (EBUSY), and rename and link
 // between them fail with EXDEV, after which programs copy. The bits setuid and
 // setgid cannot be set on anything, so a folder cannot get setgid either.
 //
-// The package works on Linux only. Elsewhere Within fails with
-// errors.ErrUnsupported.
+// On macOS, which is experimental, the command is started by Launcher, within a profile of
+// Seatbelt (seatbelt.go). On other systems Within fails with errors.ErrUnsupported.
 //
 // # Details
 //
@@ -78,6 +81,10 @@ type Policy struct {
 	TempDir string
 	// Network allows internet sockets. It has no effect with ReadOnly.
 	Network bool
+	// OwnNetwork is set if the command is started in a network namespace of its own,
+	// or of its session, with only a loopback interface. Then nothing is confined
+	// unless that is so. It does not open sockets: Network does.
+	OwnNetwork bool
 	// FileRights retains capabilities over files of other users for a root process
 	// (CHOWN, DAC_OVERRIDE, FOWNER; DAC_READ_SEARCH if ReadOnly). It is for a
 	// server that runs as root on files of another user. It applies only where both
@@ -88,8 +95,9 @@ type Policy struct {
 	Outside Namespaces
 }
 
-// Namespaces identifies the namespaces of a process by the links of /proc/self/ns.
-type Namespaces struct{ Mount, PID, IPC string }
+// Namespaces identifies the namespaces of a process, or of the calling thread for Net,
+// by the links of /proc/self/ns and /proc/thread-self/ns.
+type Namespaces struct{ Mount, PID, IPC, Net string }
 
 // Coverage reports which parts of a policy are enforced.
 type Coverage struct {
@@ -97,8 +105,12 @@ type Coverage struct {
 	Seccomp  bool     // whether the filter of system calls is installed
 	Layers   bool     // whether each folder of Layered has a layer
 	Mounts   bool     // whether the rest of the system is read-only and masks are mounted
+	Seatbelt bool     // whether a profile of Seatbelt confines the command; Launcher applies it
 	Missing  []string // promises that do not hold here, each "name: reason"
 }
+
+// Masks reports whether what a policy hides in a readable folder cannot be read.
+func (c Coverage) Masks() bool { return c.Mounts || c.Seatbelt }
 
 // writable returns the paths of the policy that a command may change.
 func (p Policy) writable() []string {
@@ -129,6 +141,10 @@ func (p Policy) layered() []string {
 }
 
 func (p Policy) online() bool { return p.Network && !p.ReadOnly }
+
+// resolves reports whether a command may ask the name services of the system. In a
+// network of its own it may not: names that it asks for would leave the machine.
+func (p Policy) resolves() bool { return p.online() && !p.OwnNetwork }
 
 // check returns an error for a policy that is certainly a mistake.
 func (p Policy) check() error {

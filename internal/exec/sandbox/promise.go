@@ -6,6 +6,7 @@ type layers struct {
 	abi              int
 	seccomp, mounts  bool
 	pid, ipc         bool // whether the command has namespaces of its own
+	net              bool // whether it has a network of its own
 	capless          bool // whether no capabilities are left but those of FileRights
 	terminals        bool // whether /dev/pts holds only terminals that the command makes
 }
@@ -26,6 +27,7 @@ const (
 	promiseRead      = "read"
 	promiseTCP       = "tcp"
 	promiseUDP       = "udp"
+	promiseNetwork   = "network"
 	promiseUnix      = "unix"
 	promiseAbstract  = "abstract"
 	promiseKill      = "kill"
@@ -63,11 +65,13 @@ var promises = []promise{
 		func(l layers) bool { return l.online || l.seccomp || l.abi >= 4 }, "needs seccomp or Landlock ABI 4"},
 	{promiseUDP, "no datagram is sent to the network",
 		func(l layers) bool { return l.online || l.seccomp || l.abi >= 10 }, "needs seccomp or Landlock ABI 10"},
+	{promiseNetwork, "nothing outside of the session's own network is reached",
+		func(layers) bool { return true }, "needs a network namespace"}, // a policy that wants it is not applied without it
 	{promiseUnix, "no service is reached by a socket outside of the writable folders (docker, agents, the desktop's bus)",
 		func(l layers) bool { return l.readOnly && l.seccomp || !l.readOnly && l.mounts || l.abi >= 9 },
 		"seccomp cannot see the paths of sockets; needs mounts or Landlock ABI 9"},
 	{promiseAbstract, "no service is reached by an abstract unix socket",
-		func(l layers) bool { return l.readOnly && l.seccomp || l.abi >= 6 }, "needs Landlock ABI 6"},
+		func(l layers) bool { return l.readOnly && l.seccomp || l.abi >= 6 || l.net }, "needs Landlock ABI 6 or a network namespace"},
 	{promiseKill, "no signal reaches a process that the command did not start",
 		func(l layers) bool { return l.abi >= 6 || l.pid }, "needs Landlock ABI 6 or a PID namespace"},
 	{promisePtrace, "no other process is traced",

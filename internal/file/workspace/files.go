@@ -32,9 +32,10 @@ type Check func(literal, canonical string) error
 // Files opens and writes files for one call, each only after its Check has allowed it.
 // It is safe for concurrent use if the Check is.
 type Files struct {
-	opener opener
-	check  Check
-	swept  *sweeps
+	opener  opener
+	check   Check
+	swept   *sweeps
+	private bool
 }
 
 // opener opens a canonical path without following a link. If a link has appeared in the
@@ -54,6 +55,13 @@ type opener interface {
 // anything.
 func NewFiles(roots *Roots, check Check) *Files {
 	return &Files{opener: roots.opener, check: check, swept: &roots.swept}
+}
+
+// Private returns Files whose Update creates files that only their owner can access.
+func (f *Files) Private() *Files {
+	p := *f
+	p.private = true
+	return &p
 }
 
 // Open opens the regular file that path, absolute and clean, leads to, for reading. It

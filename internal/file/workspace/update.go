@@ -133,7 +133,7 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 		return w, err
 	}
 	f.swept.sweep(p)
-	if err := p.replace(ctx, content, old, &w); err != nil {
+	if err := p.replace(ctx, content, old, f.private, &w); err != nil {
 		p.unmake()
 		return w, err
 	}
@@ -149,8 +149,8 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 }
 
 // replace makes content the file at p, if that is still old, and completes w.
-func (p *place) replace(ctx context.Context, content []byte, old *Old, w *Written) error {
-	t, err := newTemp(p.dir, p.name, old != nil)
+func (p *place) replace(ctx context.Context, content []byte, old *Old, private bool, w *Written) error {
+	t, err := newTemp(p.dir, p.name, private || old != nil)
 	if err != nil {
 		return err
 	}
