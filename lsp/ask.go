@@ -10,18 +10,13 @@ import (
 // Ask sends a request after the changes of files, and waits until the server has read the
 // project. It returns a note if the answer may be incomplete.
 func (c *Client) Ask(ctx context.Context, method string, params, result any) (note string, err error) {
-	limit := time.Now().Add(warmTime)
 	for try := 1; ; try++ {
-		note = c.awaitIdle(ctx, limit)
+		note = c.awaitIdle(ctx)
 		c.mu.Lock()
 		begun := c.begun
 		c.mu.Unlock()
-		timeout := fmt.Errorf("it did not answer %s within %v", method, requestTime)
-		limited, cancel := context.WithTimeoutCause(ctx, requestTime, timeout)
 		var raw json.RawMessage
-		err = c.send(limited, method, params, &raw)
-		cancel()
-		if err != nil {
+		if err = c.send(ctx, method, params, &raw); err != nil {
 			return note, err
 		}
 		// What it found while it was reading the project may be too little.
@@ -34,37 +29,35 @@ func (c *Client) Ask(ctx context.Context, method string, params, result any) (no
 	}
 }
 
-// awaitIdle waits until the server has no task, such as indexing. It returns a note if that
-// takes longer than limit.
-func (c *Client) awaitIdle(ctx context.Context, limit time.Time) (note string) {
-	timer := time.NewTimer(time.Until(limit))
-	defer timer.Stop()
+// awaitIdle waits until the server has no task that began less than warmTime ago, such as
+// indexing: some servers never end one. It returns a note if a task is left, or if the server
+// reports that it cannot read the project.
+func (c *Client) awaitIdle(ctx context.Context) (note string) {
 	for {
 		c.mu.Lock()
-		doing, news, rest := c.doing(), c.news, time.Until(c.busyUntil)
+		news, rest, doing := c.news, time.Until(c.busyUntil), ""
+		for _, t := range c.tasks {
+			if left := time.Until(t.begun.Add(warmTime)); left > rest {
+				rest = left
+			}
+			doing = t.title
+		}
+		broken := ""
+		for _, text := range c.broken {
+			broken = text
+		}
 		c.mu.Unlock()
-		if doing == "" && rest <= 0 {
-			return ""
-		}
-		var quiet <-chan time.Time
-		if doing == "" {
-			quiet = time.After(rest)
-		}
-		select {
-		case <-news:
-		case <-quiet:
-		case <-timer.C:
+		switch {
+		case rest > 0:
+		case doing != "":
 			return fmt.Sprintf("%s is still busy (%s), so this may be incomplete", c.Server.Name, doing)
-		case <-ctx.Done():
+		case broken != "":
+			return fmt.Sprintf("%s reports: %s", c.Server.Name, broken)
+		default:
+			return ""
+		}
+		if _, err := c.wait(ctx, news, rest); err != nil {
 			return ""
 		}
 	}
-}
-
-// doing returns what the server does now, or "". c.mu is held.
-func (c *Client) doing() string {
-	for _, title := range c.tasks {
-		return title
-	}
-	return ""
 }

@@ -41,8 +41,16 @@ const (
 	// requestTime is the timeout of one request. The first search for references in a large
 	// module takes half of it.
 	requestTime = time.Minute
-	// warmTime is the timeout for a server to read a project.
+	// warmTime is the timeout for a server to read a project, from when it began.
 	warmTime = 60 * time.Second
+	// questionTime is the timeout of a question, which may be several requests.
+	questionTime = warmTime + requestTime
+	// silentTime is the time after which a server that was asked and has sent nothing is
+	// ended.
+	silentTime = time.Minute
+	// complaintTime is the age up to which what a server reports counts as a reason for a
+	// failure.
+	complaintTime = time.Minute
 	// quietTime is the time without progress after which a server has nothing left to do.
 	quietTime = 100 * time.Millisecond
 	// maxRepeats is the limit of requests that are repeated since the server was busy.
@@ -69,46 +77,64 @@ type Client struct {
 
 	// order is held while changes are announced and documents opened, so that the server
 	// gets them in the order of their versions.
-	order sync.Mutex
+	order chan struct{} // has room for one; see lock
 	docs  map[string]*document
 	turn  uint64 // for the last use of documents
 	// version is the last version of a document. No two contents have the same, even of a
 	// document that was closed and opened again.
 	version int
-	// changes counts the changes of files that were announced.
-	changes atomic.Uint64
+	// changes counts the changes of files that the server was told of; changedAt is the time
+	// of the last one.
+	changes   uint64
+	changedAt time.Time
+	comparing chan struct{} // has room for one: a Compare that runs
 
-	mu         sync.Mutex
-	published  map[string]published
-	arrivals   uint64              // number of published diagnostics
-	news       chan struct{}       // closed and replaced when anything below mu changes
-	tasks      map[string]string   // what the server does now, by token
-	begun      uint64              // number of tasks that have begun
-	busyUntil  time.Time           // end of quietTime after the last task
-	registered map[string]register // capabilities, by id
+	mu        sync.Mutex
+	published map[string]published
+	arrivals  uint64 // number of published diagnostics
+	// publishedBytes is the size of published. forgot reports that some was left out.
+	publishedBytes int
+	forgot         bool
+	news           chan struct{}       // closed and replaced when anything below mu changes
+	tasks          map[string]task     // what the server does now, by token
+	broken         map[string]string   // why it cannot read the project, by token
+	complaint      complaint           // the last one
+	begun          uint64              // number of tasks that have begun
+	busyUntil      time.Time           // end of quietTime after the last task
+	registered     map[string]register // capabilities, by id
+	// patterns and patternBytes are the number and size of the patterns in registered.
+	patterns, patternBytes int
 }
 
-// capabilities holds the members of ServerCapabilities that are used. Each is null, false or
-// absent if the server lacks it.
+// capability reports whether a server has one. In the protocol, it is null, false or absent
+// if not, and true or an object otherwise.
+type capability bool
+
+// UnmarshalJSON decodes any value.
+func (c *capability) UnmarshalJSON(raw []byte) error {
+	*c = string(raw) != "null" && string(raw) != "false"
+	return nil
+}
+
+// capabilities holds the members of ServerCapabilities that are used.
 type capabilities struct {
-	PositionEncoding string          `json:"positionEncoding"`
-	Sync             json.RawMessage `json:"textDocumentSync"`
-	Definition       json.RawMessage `json:"definitionProvider"`
-	TypeDefinition   json.RawMessage `json:"typeDefinitionProvider"`
-	Implementation   json.RawMessage `json:"implementationProvider"`
-	References       json.RawMessage `json:"referencesProvider"`
-	Hover            json.RawMessage `json:"hoverProvider"`
-	DocumentSymbol   json.RawMessage `json:"documentSymbolProvider"`
-	WorkspaceSymbol  json.RawMessage `json:"workspaceSymbolProvider"`
-	CallHierarchy    json.RawMessage `json:"callHierarchyProvider"`
-	Diagnostic       json.RawMessage `json:"diagnosticProvider"`
-	Rename           json.RawMessage `json:"renameProvider"`
-	CodeAction       json.RawMessage `json:"codeActionProvider"`
+	PositionEncoding string     `json:"positionEncoding"`
+	Definition       capability `json:"definitionProvider"`
+	TypeDefinition   capability `json:"typeDefinitionProvider"`
+	Implementation   capability `json:"implementationProvider"`
+	References       capability `json:"referencesProvider"`
+	Hover            capability `json:"hoverProvider"`
+	DocumentSymbol   capability `json:"documentSymbolProvider"`
+	WorkspaceSymbol  capability `json:"workspaceSymbolProvider"`
+	CallHierarchy    capability `json:"callHierarchyProvider"`
+	Diagnostic       capability `json:"diagnosticProvider"`
+	Rename           capability `json:"renameProvider"`
+	CodeAction       capability `json:"codeActionProvider"`
 }
 
 // provides maps requests to the capabilities for them.
-func (c *capabilities) provides(method string) json.RawMessage {
-	return map[string]json.RawMessage{
+func (c *capabilities) provides(method string) capability {
+	return map[string]capability{
 		"textDocument/definition": c.Definition, "textDocument/typeDefinition": c.TypeDefinition, "textDocument/implementation": c.Implementation,
 		"textDocument/references": c.References, "textDocument/hover": c.Hover, "textDocument/documentSymbol": c.DocumentSymbol, "workspace/symbol": c.WorkspaceSymbol,
 		"textDocument/prepareCallHierarchy": c.CallHierarchy, "textDocument/diagnostic": c.Diagnostic, "textDocument/rename": c.Rename, "textDocument/codeAction": c.CodeAction,
@@ -117,11 +143,7 @@ func (c *capabilities) provides(method string) json.RawMessage {
 
 // Provides reports whether the server answers a request.
 func (c *Client) Provides(method string) bool {
-	switch string(c.caps.provides(method)) {
-	case "", "null", "false":
-		return c.hasRegistered(method)
-	}
-	return true
+	return bool(c.caps.provides(method)) || c.hasRegistered(method)
 }
 
 // clientCapabilities is what the client can do, in the form of the protocol.
@@ -154,8 +176,8 @@ var clientCapabilities = raw(`{
 // newClient returns a client for a process that was started. Its caller must call initialize.
 func newClient(s *Server, root string, p Process, f *files) *Client {
 	c := &Client{
-		Server: s, Root: root, process: p, files: f, docs: map[string]*document{},
-		published: map[string]published{}, news: make(chan struct{}), tasks: map[string]string{}, registered: map[string]register{},
+		Server: s, Root: root, process: p, files: f, order: make(chan struct{}, 1), comparing: make(chan struct{}, 1), docs: map[string]*document{},
+		published: map[string]published{}, news: make(chan struct{}), tasks: map[string]task{}, broken: map[string]string{}, registered: map[string]register{},
 	}
 	go c.stderr.read(p.Stderr)
 	c.stream = newStream(p.Stdout, p.Stdin)
@@ -224,11 +246,6 @@ func (c *Client) settings(section string) any {
 	return v
 }
 
-// serverError is an error that the server answered a request with.
-type serverError struct{ text string }
-
-func (e *serverError) Error() string { return e.text }
-
 // errEnded is the error for a server that ended during a request.
 var errEnded = errors.New("it ended")
 
@@ -245,10 +262,19 @@ const (
 // errNoMethod is the error for a request that the server does not know.
 var errNoMethod = errors.New("it does not answer such requests")
 
-// send sends a request and decodes the result. If ctx ends, it cancels the request and
-// returns the cause.
+// Limit returns a context with the timeout of one question, for all requests of it.
+func Limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, questionTime, fmt.Errorf("it did not answer within %v", questionTime))
+}
+
+// send sends a request and decodes the result. If ctx ends, or the server does not answer in
+// time, it cancels the request and returns the cause.
 func (c *Client) send(ctx context.Context, method string, params, result any) error {
+	outer := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTime, fmt.Errorf("it did not answer %s within %v", method, requestTime))
+	defer cancel()
 	for try := 1; ; try++ {
+		c.stream.ask()
 		id := jsonrpc2.ID{Num: c.ids.Add(1)}
 		w, err := c.conn.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
 		if err == nil {
@@ -260,7 +286,7 @@ func (c *Client) send(ctx context.Context, method string, params, result any) er
 			return nil
 		case ctx.Err() != nil:
 			_ = c.notify("$/cancelRequest", map[string]any{"id": id})
-			return context.Cause(ctx)
+			return c.complained(context.Cause(ctx), outer)
 		case errors.Is(err, jsonrpc2.ErrClosed):
 			return c.ended()
 		case !errors.As(err, &answer):
@@ -274,9 +300,27 @@ func (c *Client) send(ctx context.Context, method string, params, result any) er
 		case answer.Code == codeNoMethod:
 			return errNoMethod
 		default:
-			return &serverError{plain.Line(answer.Message)}
+			return c.complained(errors.New(cut(plain.Line(answer.Message), maxMessageBytes)), outer)
 		}
 	}
+}
+
+// complained adds to the error of a request what the server last reported as an error by
+// itself, unless the caller gave up.
+func (c *Client) complained(err error, ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := ""
+	if time.Since(c.complaint.at) < complaintTime {
+		text = c.complaint.text
+	}
+	for _, broken := range c.broken {
+		text = broken
+	}
+	if text == "" || ctx.Err() != nil || strings.Contains(err.Error(), text) {
+		return err
+	}
+	return fmt.Errorf("%w; it reports: %s", err, text)
 }
 
 // ended returns the error for a connection that is closed, with what the server wrote last.

@@ -93,7 +93,7 @@ func TestBadServers(t *testing.T) {
 		{"a message that is too long", func(f *fake, _ string, _ json.RawMessage) any {
 			_, _ = io.WriteString(f.out, "Content-Length: 99999999999\r\n\r\n")
 			return silence{}
-		}, false, "fake does not start: it ended: it sent a message with a length that is not between 1 and 67108864 bytes. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."},
+		}, false, "fake does not start: it ended: it sent a message with a length that is not between 1 and 16777216 bytes. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."},
 		{"an end at the start", func(f *fake, _ string, _ json.RawMessage) any {
 			_, _ = io.WriteString(f.err, "no config\n")
 			f.exit()

@@ -3,9 +3,9 @@ package lsp
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 )
 
@@ -28,12 +28,12 @@ type document struct {
 
 // announce tells the server which files have changed since the last call, and closes the
 // documents among them, so that the server reads them from the disk again. except is a
-// document that stays open, since the caller has its new content; "" is none. c.order
-// is held.
-func (c *Client) announce(ctx context.Context, except string) error {
-	events, err := c.files.changes(ctx)
+// document that stays open, since the caller has its new content; "" is none. It reports
+// whether others than except have changed. c.order is held.
+func (c *Client) announce(ctx context.Context, except string) (others bool, err error) {
+	events, err := c.files.changes(ctx, c.watched)
 	if err != nil {
-		return fmt.Errorf("looking for changed files: %w", err)
+		return false, fmt.Errorf("looking for changed files: %w", err)
 	}
 	changed := map[string]bool{}
 	for _, e := range events {
@@ -45,34 +45,46 @@ func (c *Client) announce(ctx context.Context, except string) error {
 		case changed[d.path]:
 		case now == nil:
 			events = append(events, newEvent(d.path, fileDeleted))
-		case d.seen == nil || now.ModTime() != d.seen.ModTime() || now.Size() != d.seen.Size() || !os.SameFile(now, d.seen):
+		case !same(now, d.seen):
 			events = append(events, newEvent(d.path, fileChanged))
 		}
 	}
-	var told []fileEvent
+	reload := false
 	for _, e := range events {
 		if c.docs[e.path] != nil && e.path != except {
 			c.close(e.path)
 		}
-		if c.watched(e.path) {
-			told = append(told, e)
-		}
+		others = others || e.path != except
+		reload = reload || e.path != except || e.Type != fileChanged
 	}
-	if len(told) == 0 {
-		return nil
+	if len(events) == 0 {
+		return false, nil
 	}
-	c.changes.Add(1)
-	if err := c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": told}); err != nil || !c.Server.TSServer {
-		return err
+	c.changed()
+	if err := c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": events}); err != nil {
+		return others, err
 	}
-	if slices.ContainsFunc(told, func(e fileEvent) bool { return e.path != except || e.Type != fileChanged }) {
+	if c.Server.TSServer && reload {
 		// It sends no answer, which the server reports as an error.
-		limited, cancel := context.WithTimeout(ctx, requestTime)
-		defer cancel()
-		_ = c.tsserver(limited, "reloadProjects", nil, nil, map[string]any{"expectsResult": false})
+		_ = c.tsserver(ctx, "reloadProjects", nil, nil, map[string]any{"expectsResult": false})
 	}
-	return nil
+	return others, ctx.Err()
 }
+
+// changed records that the server was told of a change. c.order is held.
+func (c *Client) changed() {
+	c.changes++
+	c.changedAt = time.Now()
+}
+
+// same reports whether a file is as it was seen.
+func same(now, seen os.FileInfo) bool {
+	return now != nil && seen != nil && now.ModTime() == seen.ModTime() && now.Size() == seen.Size() && os.SameFile(now, seen)
+}
+
+// errChanged is the error for a content that is not that of the file any more. The server
+// must not get it, since others may ask about the present one.
+var errChanged = errors.New("the file has changed since it was read")
 
 // close closes a document. c.order is held.
 func (c *Client) close(path string) {
@@ -80,24 +92,32 @@ func (c *Client) close(path string) {
 	_ = c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}})
 }
 
-// open gives the server the content of a file. seen describes the file before its content was
-// read; nil if that is unknown. c.order is held.
+// open gives the server the content of a file, unless it is not that of the file any more.
+// seen describes the file before its content was read; nil if that is unknown. c.order is
+// held.
 func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, error) {
 	hash := sha256.Sum256([]byte(text.content))
 	c.turn++
-	if d := c.docs[path]; d != nil {
+	d := c.docs[path]
+	if d != nil && d.hash == hash {
 		d.used = c.turn
-		if d.hash == hash {
-			if seen != nil {
-				d.seen = seen
-			}
-			if c.Server.Resends && d.sentAt != c.changes.Load() {
-				return d, c.resend(d)
-			}
-			return d, nil
+		if seen != nil {
+			d.seen = seen
 		}
-		d.text, d.hash, d.seen = text, hash, seen
-		c.changes.Add(1)
+		if c.Server.Resends && d.sentAt != c.changes {
+			return d, c.resend(d)
+		}
+		return d, nil
+	}
+	if now, _ := os.Lstat(path); !same(now, seen) {
+		if d != nil {
+			c.close(path)
+		}
+		return nil, errChanged
+	}
+	if d != nil {
+		d.text, d.hash, d.seen, d.used = text, hash, seen, c.turn
+		c.changed()
 		return d, c.resend(d)
 	}
 	if len(c.docs) >= maxOpen {
@@ -110,7 +130,7 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 		c.close(oldest.path)
 	}
 	c.version++
-	d := &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen, sentAt: c.changes.Load()}
+	d = &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen, sentAt: c.changes}
 	c.docs[path] = d
 	return d, c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": URIOf(path), "languageId": c.Server.Language(path), "version": d.version, "text": text.content,
@@ -120,7 +140,7 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 // resend sends the content of an open document as a new version. c.order is held.
 func (c *Client) resend(d *document) error {
 	c.version++
-	d.version, d.sentAt = c.version, c.changes.Load()
+	d.version, d.sentAt = c.version, c.changes
 	return c.notify("textDocument/didChange", map[string]any{
 		"textDocument":   map[string]any{"uri": URIOf(d.path), "version": d.version},
 		"contentChanges": []any{map[string]any{"text": d.text.content}},
@@ -131,23 +151,34 @@ func (c *Client) resend(d *document) error {
 // Open tells the server what has changed, and gives it the content of a file. The path is
 // canonical. seen describes the file before its content was read.
 func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo) error {
-	c.order.Lock()
-	err := c.announce(ctx, path)
-	if err == nil {
-		_, err = c.open(path, text, seen)
+	if err := c.lock(ctx); err != nil {
+		return err
 	}
-	c.order.Unlock()
+	d, err := c.present(ctx, path, text, seen)
+	c.unlock()
 	if err == nil && c.Server.Resends {
-		_, err = c.diagnose(ctx, path, text) // it answers from its last state until it has sent these
+		_, err = c.diagnose(ctx, d) // it answers from its last state until it has sent these
 	}
 	return err
 }
 
+// present tells the server what has changed, and gives it the content of a file. c.order is
+// held.
+func (c *Client) present(ctx context.Context, path string, text *Text, seen os.FileInfo) (*document, error) {
+	if _, err := c.announce(ctx, path); err != nil {
+		return nil, err
+	}
+	return c.open(path, text, seen)
+}
+
 // Announce tells the server what has changed.
 func (c *Client) Announce(ctx context.Context) error {
-	c.order.Lock()
-	defer c.order.Unlock()
-	return c.announce(ctx, "")
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	defer c.unlock()
+	_, err := c.announce(ctx, "")
+	return err
 }
 
 // Position returns the position of an offset in the content of a text, for a request.
@@ -177,8 +208,27 @@ func At(path string, p Position) map[string]any {
 	return map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}, "position": p}
 }
 
-// waitNews waits for news after a look at c's state, or until the timer fires.
-func waitNews(ctx context.Context, news <-chan struct{}, timer <-chan time.Time) (ok bool, err error) {
+// lock waits for the turn to tell the server of files.
+func (c *Client) lock(ctx context.Context) error {
+	select {
+	case c.order <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.conn.DisconnectNotify():
+		return c.ended()
+	}
+}
+
+func (c *Client) unlock() { <-c.order }
+
+// wait waits for news after a look at c's state, or for some time, which is without end if it
+// is 0. It returns an error if ctx or the connection ends.
+func (c *Client) wait(ctx context.Context, news <-chan struct{}, limit time.Duration) (ok bool, err error) {
+	var timer <-chan time.Time
+	if limit > 0 {
+		timer = time.After(limit)
+	}
 	select {
 	case <-news:
 		return true, nil
@@ -186,5 +236,7 @@ func waitNews(ctx context.Context, news <-chan struct{}, timer <-chan time.Time)
 		return false, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
+	case <-c.conn.DisconnectNotify():
+		return false, c.ended()
 	}
 }

@@ -119,6 +119,19 @@ func (m *Manager) rootOf(path string) (root string) {
 	return root
 }
 
+// topRoots returns the roots that are in no other one.
+func (m *Manager) topRoots() (tops []string) {
+	for _, root := range m.config.Roots {
+		if !slices.ContainsFunc(m.config.Roots, func(other string) bool {
+			rel, err := filepath.Rel(other, root)
+			return err == nil && rel != "." && filepath.IsLocal(rel)
+		}) && !slices.Contains(tops, root) {
+			tops = append(tops, root)
+		}
+	}
+	return tops
+}
+
 // program returns the path of a server's program, for a file in the folder dir.
 func (m *Manager) program(s *Server, root, dir string) (string, bool) {
 	name := s.Command[0]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,14 @@ type handler struct{ c *Client }
 const (
 	// maxTasks is the limit of tasks of a server that are stored.
 	maxTasks = 100
+	// maxTitle is the limit of the text of a task or complaint of a server, in bytes.
+	maxTitle = 300
 	// maxRegistered is the limit of capabilities that a server registers.
 	maxRegistered = 1000
+	// maxPatterns and maxPatternBytes are the limits of the patterns of watched files that a
+	// server registers: each changed file is compared with all of them.
+	maxPatterns     = 2000
+	maxPatternBytes = 256 << 10
 )
 
 // Handle handles a request or notification. Requests that are not known get an error: a
@@ -82,19 +89,48 @@ func (h handler) notified(method string, params json.RawMessage) {
 		h.publish(params)
 	case "$/progress":
 		h.progress(params)
+	case "window/showMessage", "window/logMessage":
+		var p struct {
+			Type    int
+			Message string
+		}
+		if json.Unmarshal(params, &p) == nil && p.Type == Error {
+			h.c.mu.Lock()
+			h.c.complaint = complaint{cut(plain.Line(p.Message), maxTitle), time.Now()}
+			h.c.mu.Unlock()
+		}
 	}
 }
 
-// progress records the beginning and the end of tasks, such as indexing.
+// complaint is an error that the server reported by itself.
+type complaint struct {
+	text string
+	at   time.Time
+}
+
+// task is work of the server, such as indexing.
+type task struct {
+	title string
+	begun time.Time
+}
+
+// cut returns the first n bytes of a text, for what a server sent.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// progress records the beginning and the end of tasks, such as indexing. Those without a
+// title are no such work: pyright begins one for each check of an open file, and ends not
+// all. Nor are errors, which gopls shows in this form until they are gone.
 func (h handler) progress(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage
-		Value struct {
-			Kind, Title, Message string
-			Percentage           *float64
-		}
+		Value struct{ Kind, Title, Message string }
 	}
-	if json.Unmarshal(params, &p) != nil {
+	if json.Unmarshal(params, &p) != nil || len(p.Token) > maxTitle {
 		return
 	}
 	c, token := h.c, string(p.Token)
@@ -103,20 +139,25 @@ func (h handler) progress(params json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	title := plain.Line(strings.TrimSpace(p.Value.Title + " " + p.Value.Message))
-	switch p.Value.Kind {
-	case "begin":
+	title := cut(plain.Line(strings.TrimSpace(p.Value.Title+" "+p.Value.Message)), maxTitle)
+	switch _, known := c.tasks[token]; {
+	case p.Value.Kind == "end":
+		delete(c.broken, token)
+		if known {
+			delete(c.tasks, token)
+			c.busyUntil = time.Now().Add(quietTime)
+		}
+	case p.Value.Kind == "begin" && strings.HasPrefix(strings.ToLower(p.Value.Title), "error"):
+		if len(c.broken) < maxTasks {
+			c.broken[token] = title
+		}
+	case p.Value.Kind == "begin" && p.Value.Title != "":
 		if len(c.tasks) < maxTasks {
-			c.tasks[token] = title
+			c.tasks[token] = task{title, time.Now()}
 		}
 		c.begun++
-	case "report":
-		if _, ok := c.tasks[token]; ok && title != "" {
-			c.tasks[token] = title
-		}
-	case "end":
-		delete(c.tasks, token)
-		c.busyUntil = time.Now().Add(quietTime)
+	case p.Value.Kind == "report" && known && title != "":
+		c.tasks[token] = task{title, c.tasks[token].begun}
 	}
 	c.tell()
 }
@@ -137,14 +178,43 @@ func (h handler) register(params json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range p.Registrations {
-		if len(c.registered) < maxRegistered {
-			c.registered[r.ID] = newRegister(c.Root, r.Method, r.RegisterOptions)
+		if len(c.registered) < maxRegistered && len(r.ID)+len(r.Method) <= 2*maxTitle {
+			c.unregister(r.ID)
+			n := newRegister(c.Root, r.Method, r.RegisterOptions)
+			n.limit(maxPatterns-c.patterns, maxPatternBytes-c.patternBytes)
+			c.registered[r.ID] = n
+			c.patterns, c.patternBytes = c.patterns+len(n.patterns), c.patternBytes+n.size()
 		}
 	}
 	for _, r := range p.Unregisterations {
-		delete(c.registered, r.ID)
+		c.unregister(r.ID)
 	}
 	c.tell()
+}
+
+// unregister removes a capability. c.mu is held.
+func (c *Client) unregister(id string) {
+	r := c.registered[id]
+	c.patterns, c.patternBytes = c.patterns-len(r.patterns), c.patternBytes-r.size()
+	delete(c.registered, id)
+}
+
+// size returns the bytes of the patterns.
+func (r *register) size() (n int) {
+	for _, p := range r.patterns {
+		n += len(p)
+	}
+	return n
+}
+
+// limit leaves out the patterns beyond a number or size.
+func (r *register) limit(count, bytes int) {
+	for i, p := range r.patterns {
+		if bytes -= len(p); i == count || bytes < 0 {
+			r.patterns = slices.Clone(r.patterns[:i])
+			return
+		}
+	}
 }
 
 // register is a capability that a server registered while it ran.
@@ -197,13 +267,8 @@ func escaped(text string) string {
 // watched reports whether the server is told of changes of a file: it is one of its language
 // or a marker of a project, or the server registered for it.
 func (c *Client) watched(file string) bool {
-	if c.Server.Language(file) != "" {
+	if c.Server.knows(file) {
 		return true
-	}
-	for _, marker := range c.Server.Markers {
-		if ok, _ := filepath.Match(marker, filepath.Base(file)); ok {
-			return true
-		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

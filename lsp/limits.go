@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// look starts the goroutine that ends servers that are idle or too large. m.mu is held.
+// look starts the goroutine that ends servers that are idle, too large, or do not answer. m.mu is held.
 func (m *Manager) look() {
 	if m.looking {
 		return
@@ -40,7 +40,7 @@ func (m *Manager) look() {
 	})
 }
 
-// lookAt ends a server that is idle or too large.
+// lookAt ends a server that is idle, too large, or does not answer.
 func (m *Manager) lookAt(i *instance) {
 	m.mu.Lock()
 	c, idle := i.client, i.uses == 0 && time.Since(i.used) > idleTime
@@ -52,14 +52,21 @@ func (m *Manager) lookAt(i *instance) {
 		m.stop(i, "it was idle", true)
 		return
 	}
-	if used := c.process.Memory(); used > m.config.Memory {
-		why := fmt.Sprintf("it was stopped since it used %d MiB of memory, more than %d MiB", used>>20, m.config.Memory>>20)
-		m.mu.Lock()
-		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
-		m.mu.Unlock()
-		m.config.Log.Warn("a language server was stopped", "name", c.Server.Name, "memory", used)
-		m.stop(i, why, false)
+	switch used := c.process.Memory(); {
+	case used > m.config.Memory:
+		m.kill(i, fmt.Sprintf("it was stopped since it used %d MiB of memory, more than %d MiB", used>>20, m.config.Memory>>20))
+	case c.stream.silent() >= silentTime:
+		m.kill(i, fmt.Sprintf("it was stopped since it had sent nothing for %v after it was asked", silentTime))
 	}
+}
+
+// kill ends a server that does not work, as an unexpected end.
+func (m *Manager) kill(i *instance, why string) {
+	m.mu.Lock()
+	m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
+	m.mu.Unlock()
+	m.config.Log.Warn("a language server was stopped", "name", i.client.Server.Name, "why", why)
+	m.stop(i, why, false)
 }
 
 // Status describes a server that runs.

@@ -93,6 +93,8 @@ type Manager struct {
 	ends    map[string][]end     // unexpected ones, by key
 	started int
 	looking bool
+
+	trees trees
 }
 
 // instance is a server that starts or runs.
@@ -122,7 +124,7 @@ func New(c Config) *Manager {
 		c.Trusted = func(string) bool { return false }
 	}
 	c.Memory = cmp.Or(c.Memory, maxMemory)
-	m := &Manager{config: c, running: map[string]*instance{}, ends: map[string][]end{}}
+	m := &Manager{config: c, running: map[string]*instance{}, ends: map[string][]end{}, trees: trees{open: map[string]*tree{}}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -241,9 +243,17 @@ func (m *Manager) enter(ctx context.Context, key string, s *Server, root, progra
 				m.mu.Unlock()
 				return i, nil
 			}
+			stopped := make(chan struct{})
+			if room != nil {
+				m.work.Go(func() { m.stop(room, "another language server needs its place", true); close(stopped) })
+			}
 			m.mu.Unlock()
 			if room != nil {
-				m.stop(room, "another language server needs its place", true)
+				select {
+				case <-stopped:
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
 			}
 		} else {
 			m.mu.Unlock()
@@ -317,7 +327,7 @@ func (m *Manager) launch(s *Server, root, program string, hidden []string, n int
 
 // start starts the process of an instance and does the handshake.
 func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
-	f := newFiles(root)
+	f := newFiles(&m.trees, m.topRoots())
 	if m.config.settled {
 		f.fresh = 0
 	}
@@ -331,8 +341,8 @@ func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
 		close(i.ready)
 	}
 	// The changes after this look are announced before the first request.
-	limited, cancel := context.WithTimeoutCause(m.ctx, listTime, fmt.Errorf("listing the files of %s takes longer than %v", plain.Line(root), listTime))
-	_, err := f.changes(limited)
+	limited, cancel := context.WithTimeoutCause(m.ctx, listTime, fmt.Errorf("listing the files of the workspace takes longer than %v", listTime))
+	_, err := f.changes(limited, func(path string) bool { return s.knows(path) })
 	if limited.Err() != nil {
 		err = context.Cause(limited)
 	}

@@ -11,12 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Limits of the connection to a server.
 const (
 	// maxMessage is the limit of a message of a server, in bytes.
-	maxMessage = 64 << 20
+	maxMessage = 16 << 20
 	// maxHeader is the limit of the header of a message, in bytes.
 	maxHeader = 4 << 10
 	// maxUnsent is the limit of messages that the server has not read yet, in bytes.
@@ -27,8 +29,9 @@ const (
 // the server: jsonrpc2 holds a lock meanwhile, so a server that stops reading would block
 // each later message, and the end of the connection.
 type stream struct {
-	in  *bufio.Reader
-	out io.WriteCloser
+	in    *bufio.Reader
+	out   io.WriteCloser
+	asked atomic.Int64 // when the first request after the last byte from the server was made; 0: none
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -39,9 +42,36 @@ type stream struct {
 }
 
 func newStream(in io.Reader, out io.WriteCloser) *stream {
-	s := &stream{in: bufio.NewReaderSize(in, 64<<10), out: out, wake: make(chan struct{}, 1)}
+	s := &stream{out: out, wake: make(chan struct{}, 1)}
+	s.in = bufio.NewReaderSize(heard{in, s}, 64<<10)
 	go s.send()
 	return s
+}
+
+// heard is the output of a server.
+type heard struct {
+	io.Reader
+	s *stream
+}
+
+// Read reads from the server, and records that it has sent something.
+func (h heard) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if n > 0 {
+		h.s.asked.Store(0)
+	}
+	return n, err
+}
+
+// ask records that the server gets a request.
+func (s *stream) ask() { s.asked.CompareAndSwap(0, time.Now().UnixNano()) }
+
+// silent returns for how long the server has sent nothing although it was asked.
+func (s *stream) silent() time.Duration {
+	if at := s.asked.Load(); at != 0 {
+		return time.Since(time.Unix(0, at))
+	}
+	return 0
 }
 
 // WriteObject queues a message.

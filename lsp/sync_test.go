@@ -27,9 +27,9 @@ func TestFilesChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFiles(root)
+	f := newFiles(&trees{open: map[string]*tree{}}, []string{root})
 	defer f.close()
-	if events, err := f.changes(t.Context()); err != nil || len(events) > 0 {
+	if events, err := f.changes(t.Context(), func(string) bool { return true }); err != nil || len(events) > 0 {
 		t.Fatal(events, err)
 	}
 	now := map[string]string{}
@@ -77,7 +77,7 @@ func TestFilesChanges(t *testing.T) {
 				}
 			}
 		}
-		events, err := f.changes(t.Context())
+		events, err := f.changes(t.Context(), func(string) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,6 +139,14 @@ func (s *Server) Language(path string) string {
 	return ""
 }
 
+// knows reports whether a file is one of the server's language, or a marker of a project.
+func (s *Server) knows(path string) bool {
+	return s.Language(path) != "" || slices.ContainsFunc(s.Markers, func(marker string) bool {
+		ok, _ := filepath.Match(marker, filepath.Base(path))
+		return ok
+	})
+}
+
 // project returns the folder of the project that a file belongs to: the nearest one above
 // it that has a marker, or the root.
 func (s *Server) project(root, path string, exists func(pattern string) bool) string {
