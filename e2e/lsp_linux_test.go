@@ -67,6 +67,13 @@ var languages = []language{
 		},
 	},
 	{
+		name: "two modules", variable: "GOPLS", files: map[string]string{"app/go.mod": "module app\n\ngo 1.24\n\nrequire lib v0.0.0\n\nreplace lib => ../lib\n", "lib/go.mod": "module lib\n\ngo 1.24\n", "lib/lib.go": "package lib\n"},
+		main: "app/main.go", text: "package app\n\nimport \"lib\"\n\n" + each("var _ int = lib.F#()\n"), first: 5, file: "lib/f#.go", types: [2]string{`\) int`, `\) string`},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("package lib\n%s\n// F%d é😀.\nfunc F%d() %s { panic(1) }\n", strings.Repeat("\n", s.line), i, i, kind(s, [2]string{"int", "string"}))
+		},
+	},
+	{
 		name: "typescript", variable: "TYPESCRIPT_LANGUAGE_SERVER",
 		files: map[string]string{"package.json": `{"name": "x"}`, "tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true, "module": "esnext", "moduleResolution": "bundler"}, "include": ["*.ts"]}`},
 		main:  "main.ts", text: each("import { F# } from \"./f#\";\n") + each("export const v#: number = F#();\n"), first: 1 + parts, file: "f#.ts", types: [2]string{`\): number`, `\): string`},
@@ -106,6 +113,9 @@ func startLanguage(t *testing.T, l language) (*place, *host) {
 	settings := fmt.Sprintf(`{"sandbox": {"allowRead": [%q]}}`, filepath.Dir(filepath.Dir(program))) // libraries of the program
 	p := startPlace(t, placeOptions{settings: settings, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))})
 	for name, text := range l.files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		put(t, filepath.Join(p.root, name), text)
 	}
 	put(t, filepath.Join(p.root, l.main), l.text)

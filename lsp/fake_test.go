@@ -30,6 +30,7 @@ type fake struct {
 	once    sync.Once
 	memory  int64
 	texts   map[string]string // content of open documents, by name
+	sent    []string          // each content that it got
 	deaf    bool              // reads nothing after initialize
 	script  func(f *fake, method string, params json.RawMessage) any
 }
@@ -146,8 +147,10 @@ func (f *fake) serve() {
 		f.mu.Lock()
 		if name := filepath.Base(PathOf(about.TextDocument.URI)); m.Method == "textDocument/didOpen" {
 			f.texts[name] = about.TextDocument.Text
+			f.sent = append(f.sent, name+": "+about.TextDocument.Text)
 		} else if len(about.ContentChanges) > 0 {
 			f.texts[name] = about.ContentChanges[0].Text
+			f.sent = append(f.sent, name+": "+about.ContentChanges[0].Text)
 		}
 		f.seen = append(f.seen, strings.TrimSpace(m.Method+" "+strings.TrimPrefix(filepath.Base(PathOf(about.TextDocument.URI)), ".")))
 		f.mu.Unlock()

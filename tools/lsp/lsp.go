@@ -154,6 +154,8 @@ func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out O
 	}
 	defer done()
 	q.client, q.notes = client, nil
+	ctx, cancel := server.Limit(ctx)
+	defer cancel()
 	if err := client.Open(ctx, q.path, q.text, info); err != nil {
 		return out, err
 	}
