@@ -32,6 +32,8 @@ type fake struct {
 	texts   map[string]string // content of open documents, by name
 	sent    []string          // each content that it got
 	deaf    bool              // reads nothing after initialize
+	fails   string            // the error of each request but initialize; "": none
+	changes []fileEvent       // that it was told of
 	script  func(f *fake, method string, params json.RawMessage) any
 }
 
@@ -89,6 +91,21 @@ func (f *fake) request(method string, params any) json.RawMessage {
 	}
 }
 
+// told returns the changes that it was told of since the last call, relative to roots.
+func (f *fake) told(roots ...string) (out []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.changes {
+		path := PathOf(e.URI)
+		for _, root := range roots {
+			path = strings.TrimPrefix(path, root+string(filepath.Separator))
+		}
+		out = append(out, fmt.Sprint(filepath.ToSlash(path), " ", e.Type))
+	}
+	f.changes = nil
+	return out
+}
+
 func (f *fake) methods() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,6 +159,7 @@ func (f *fake) serve() {
 		var about struct {
 			TextDocument   struct{ URI, Text string }
 			ContentChanges []struct{ Text string }
+			Changes        []fileEvent
 		}
 		_ = json.Unmarshal(m.Params, &about)
 		f.mu.Lock()
@@ -152,10 +170,15 @@ func (f *fake) serve() {
 			f.texts[name] = about.ContentChanges[0].Text
 			f.sent = append(f.sent, name+": "+about.ContentChanges[0].Text)
 		}
+		f.changes = append(f.changes, about.Changes...)
 		f.seen = append(f.seen, strings.TrimSpace(m.Method+" "+strings.TrimPrefix(filepath.Base(PathOf(about.TextDocument.URI)), ".")))
 		f.mu.Unlock()
 		answer := func() {
 			result := f.script(f, m.Method, m.Params)
+			if f.fails != "" && m.ID != nil && m.Method != "initialize" {
+				f.write(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": 1, "message": f.fails}})
+				return
+			}
 			if _, ok := result.(silence); !ok && m.ID != nil {
 				f.write(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 			}

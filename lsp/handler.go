@@ -96,10 +96,15 @@ func (h handler) notified(method string, params json.RawMessage) {
 		}
 		if json.Unmarshal(params, &p) == nil && p.Type == Error {
 			h.c.mu.Lock()
-			h.c.complaint = complaint{cut(plain.Line(p.Message), maxTitle), time.Now()}
+			h.c.complaint = complaint{short(p.Message), time.Now()}
 			h.c.mu.Unlock()
 		}
 	}
+}
+
+// short returns the beginning of a text of the server, in one line.
+func short(text string) string {
+	return plain.Line(strings.Join(strings.Fields(cut(text, maxTitle)), " "))
 }
 
 // complaint is an error that the server reported by itself.
@@ -139,7 +144,7 @@ func (h handler) progress(params json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	title := cut(plain.Line(strings.TrimSpace(p.Value.Title+" "+p.Value.Message)), maxTitle)
+	title := short(p.Value.Title + " " + p.Value.Message)
 	switch _, known := c.tasks[token]; {
 	case p.Value.Kind == "end":
 		delete(c.broken, token)
