@@ -2,22 +2,24 @@ package lsp
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"time"
 )
 
-// maxOpen is the limit of documents that are open in a server.
-const maxOpen = 50
+// The limits of documents that are open in a server: their number, and the bytes of all but
+// the last one.
+const (
+	maxOpen      = 50
+	maxOpenBytes = 4 << 20
+)
 
 // document is a file whose content the server has from us. It stays open while the file does
 // not change, since servers answer about open files faster, and some find errors only in them.
 type document struct {
 	path    string
 	text    *Text
-	hash    [32]byte
 	version int
 	used    uint64
 	sentAt  uint64      // Client.changes when it was sent
@@ -96,10 +98,9 @@ func (c *Client) close(path string) {
 // seen describes the file before its content was read; nil if that is unknown. c.order is
 // held.
 func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, error) {
-	hash := sha256.Sum256([]byte(text.content))
 	c.turn++
 	d := c.docs[path]
-	if d != nil && d.hash == hash {
+	if d != nil && d.text.content == text.content {
 		d.used = c.turn
 		if seen != nil {
 			d.seen = seen
@@ -116,25 +117,34 @@ func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, err
 		return nil, errChanged
 	}
 	if d != nil {
-		d.text, d.hash, d.seen, d.used = text, hash, seen, c.turn
+		d.text, d.seen, d.used = text, seen, c.turn
 		c.changed()
 		return d, c.resend(d)
 	}
-	if len(c.docs) >= maxOpen {
-		var oldest *document
-		for _, d := range c.docs {
-			if oldest == nil || d.used < oldest.used {
-				oldest = d
-			}
-		}
-		c.close(oldest.path)
-	}
+	c.makeRoom()
 	c.version++
-	d = &document{path: path, text: text, hash: hash, version: c.version, used: c.turn, seen: seen, sentAt: c.changes}
+	d = &document{path: path, text: text, version: c.version, used: c.turn, seen: seen, sentAt: c.changes}
 	c.docs[path] = d
 	return d, c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": URIOf(path), "languageId": c.Server.Language(path), "version": d.version, "text": text.content,
 	}})
+}
+
+// makeRoom closes the least recently used documents until another one fits. c.order is held.
+func (c *Client) makeRoom() {
+	for {
+		var oldest *document
+		size := 0
+		for _, d := range c.docs {
+			if size += len(d.text.content); oldest == nil || d.used < oldest.used {
+				oldest = d
+			}
+		}
+		if len(c.docs) < maxOpen && size <= maxOpenBytes {
+			return
+		}
+		c.close(oldest.path)
+	}
 }
 
 // resend sends the content of an open document as a new version. c.order is held.

@@ -5,6 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 )
@@ -70,34 +73,64 @@ func realServer(t testing.TB, variable, root string) *Manager {
 }
 
 // BenchmarkOpen measures what a question adds to the time of the server: looking for changed
-// files in the module of this repository, and giving the server the file.
+// files in the module of this repository and in the Go distribution, and giving the server
+// the file. It reports the memory of this process that the server needs.
 func BenchmarkOpen(b *testing.B) {
-	root, err := filepath.Abs("..")
+	repository, err := filepath.Abs("..")
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := realServer(b, "GOPLS", root)
-	path := filepath.Join(root, "lsp", "manager.go")
-	info, err := os.Lstat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, err := NewText(data)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		c, done, err := m.For(b.Context(), path, true, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := c.Open(b.Context(), path, text, info); err != nil {
-			b.Fatal(err)
-		}
-		done()
+	for _, file := range []string{filepath.Join(repository, "lsp", "manager.go"), filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go")} {
+		b.Run(filepath.Base(file), func(b *testing.B) {
+			root := repository
+			if !strings.HasPrefix(file, root) {
+				root = runtime.GOROOT()
+			}
+			m := realServer(b, "GOPLS", root)
+			info, err := os.Lstat(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			text, err := NewText(data)
+			if err != nil {
+				b.Fatal(err)
+			}
+			open := func() {
+				c, done, err := m.For(b.Context(), file, true, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer done()
+				if err := c.Open(b.Context(), file, text, info); err != nil {
+					b.Fatal(err)
+				}
+				c.awaitIdle(b.Context())
+			}
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			open()
+			b.ResetTimer()
+			for b.Loop() {
+				open()
+			}
+			b.StopTimer()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
+			b.ReportMetric(float64(after.Sys-before.Sys)/(1<<20), "MiB-sys")
+			if name := os.Getenv("LSP_HEAP"); name != "" {
+				f, err := os.Create(name + filepath.Base(file))
+				if err != nil {
+					b.Fatal(err)
+				}
+				_ = pprof.WriteHeapProfile(f)
+				_ = f.Close()
+			}
+		})
 	}
 }

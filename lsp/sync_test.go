@@ -200,6 +200,15 @@ func TestOpenLimit(t *testing.T) {
 	if f := w.last(); f.count("textDocument/didClose f1.x") != 1 || f.count("textDocument/didClose f0.x") != 0 || len(c.docs) != maxOpen {
 		t.Error(len(c.docs), f.methods())
 	}
+	w.write("large.x", strings.Repeat("x", maxOpenBytes+1))
+	for _, name := range []string{"large.x", "f1.x"} {
+		if _, _, err := w.open(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.docs) != 1 || c.docs[w.path("f1.x")] == nil {
+		t.Error(len(c.docs), "documents are open beside a large one")
+	}
 }
 
 // TestPushedDiagnostics checks that only diagnostics of the present content count, of servers
