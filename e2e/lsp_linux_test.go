@@ -364,6 +364,83 @@ func TestLanguageServerEnds(t *testing.T) {
 	}
 }
 
+// TestLanguageServerKilled kills the real gopls at random moments of questions and edits. Each
+// call is answered, or fails with the reason, and the next question works. Nothing is left.
+func TestLanguageServerKilled(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 4))
+	for range testscale.N(1, 10) { // a server that ends three times is not started again for a while
+		p, h := startLanguage(t, languages[0])
+		for i := range parts {
+			put(t, filepath.Join(p.root, fmt.Sprintf("f%d.go", i)), languages[0].part(i, state{right: true}))
+		}
+		question := `{"operation":"goToDefinition","filePath":"main.go","symbol":"F1"}`
+		ask := func() bool {
+			t.Helper()
+			begin := time.Now()
+			o := h.ask(direct, "LSP", question)
+			if took := time.Since(begin); took > 15*time.Second {
+				t.Errorf("%v for %s", took, o.text)
+			}
+			if strings.HasPrefix(o.text, "f1.go:") {
+				return true
+			}
+			if !regexp.MustCompile(`^LSP: failed: gopls (failed at goToDefinition: it ended|does not start: it ended): it ended by signal killed`).MatchString(o.text) {
+				t.Errorf("%q %q", o.text, o.fault)
+			}
+			return false
+		}
+		for range 2 {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				time.Sleep(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+				for _, pid := range languageServers(p) {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}()
+			for step := 0; ; step++ {
+				ask()
+				if o := h.ask(direct, "Write", fmt.Sprintf(`{"file_path":"new.go","content":"package x\n\nvar New = %d\n"}`, step)); o.failed || o.fault != "" {
+					t.Error(o.text, o.fault)
+				}
+				select {
+				case <-ended:
+				default:
+					continue
+				}
+				break
+			}
+			ask() // the kill may have hit this one
+			if !ask() {
+				t.Error("the next question does not work")
+			}
+			if n := len(languageServers(p)); n == 0 {
+				t.Error("no server runs")
+			}
+		}
+		_ = p.in.Close()
+		<-p.ended
+		for start := time.Now(); len(languageServers(p)) > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Since(start) > deadline {
+				t.Fatal("servers live:", languageServers(p))
+			}
+		}
+	}
+}
+
+// languageServers returns the processes of gopls that a place started.
+func languageServers(p *place) (pids []int) {
+	list, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range list {
+		environ, _ := os.ReadFile(file)
+		program, _ := os.Readlink(filepath.Join(filepath.Dir(file), "exe"))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && bytes.Contains(environ, []byte("HOME="+p.base)) && filepath.Base(program) == "gopls" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // waiting returns the command lines of the processes that have a text in them.
 func waiting(text string) (found []string) {
 	list, _ := filepath.Glob("/proc/[0-9]*/cmdline")

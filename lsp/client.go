@@ -285,9 +285,9 @@ func (c *Client) send(ctx context.Context, method string, params, result any) er
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			_ = c.notify("$/cancelRequest", map[string]any{"id": id})
+			_ = c.conn.Notify(context.Background(), "$/cancelRequest", map[string]any{"id": id})
 			return c.complained(context.Cause(ctx), outer)
-		case errors.Is(err, jsonrpc2.ErrClosed):
+		case isClosed(err):
 			return c.ended()
 		case !errors.As(err, &answer):
 			return fmt.Errorf("its answer to %s cannot be read: %w", method, err)
@@ -345,7 +345,16 @@ func (c *Client) lastWords() string {
 }
 
 func (c *Client) notify(method string, params any) error {
-	return c.conn.Notify(context.Background(), method, params)
+	err := c.conn.Notify(context.Background(), method, params)
+	if isClosed(err) {
+		return c.ended()
+	}
+	return err
+}
+
+// isClosed reports whether a message could not be sent since the connection is closed.
+func isClosed(err error) bool {
+	return errors.Is(err, jsonrpc2.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // tell wakes those who wait for news. c.mu is held.

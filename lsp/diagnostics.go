@@ -156,14 +156,17 @@ func (c *Client) diagnose(ctx context.Context, d *document) ([]Diagnostic, error
 	if errors.Is(err, errPulls) {
 		list, err = c.pull(ctx, d.path)
 	}
-	if err != nil {
-		return nil, err
-	}
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	if c.changes == at && c.docs[d.path] == d {
+	open = c.docs[d.path] == d
+	switch {
+	case err != nil && !open && !HasEnded(err): // another caller closed it meanwhile
+		return nil, errChanged
+	case err != nil:
+		return nil, err
+	case c.changes == at && open:
 		d.found, d.foundAt = list, at+1
 	}
 	return list, nil
@@ -390,13 +393,11 @@ func (c *Client) before(ctx context.Context, path string, before *Text) (was sta
 		was.file, was.known = found, Warning
 	case open && c.pulls(): // the server still has the content before the change
 		list, err := c.pull(ctx, path)
-		if err != nil {
-			return was, err
-		}
 		if err := c.lock(ctx); err != nil {
 			return was, err
 		}
-		if c.docs[path] == d && d.text.content == before.content && c.changes == now {
+		// Another caller may have closed it meanwhile.
+		if err == nil && c.docs[path] == d && d.text.content == before.content && c.changes == now {
 			was.file, was.known = list, Warning
 		}
 		c.unlock()

@@ -34,6 +34,9 @@ type document struct {
 // whether others than except have changed. c.order is held.
 func (c *Client) announce(ctx context.Context, except string) (others bool, err error) {
 	events, err := c.files.changes(ctx, c.watched)
+	if errors.Is(err, errEnded) {
+		return false, c.ended()
+	}
 	if err != nil {
 		return false, fmt.Errorf("looking for changed files: %w", err)
 	}

@@ -86,9 +86,11 @@ func (t *tree) look(ctx context.Context) (*walk.Listing, []walk.Stamp, error) {
 
 // files finds the changes of all roots between calls, for one server. A server reads files
 // of other projects too, such as those of a replace directive or a reference. files leaves
-// out nothing that is ignored: generated code is. It is not safe for concurrent use.
+// out nothing that is ignored: generated code is.
 type files struct {
 	trees *trees
+
+	mu    sync.Mutex
 	roots []*seenRoot
 	fresh time.Duration // youngStamp, except in tests
 	// young holds the files that changed so shortly before they were looked at that a later
@@ -129,6 +131,11 @@ func newFiles(t *trees, roots []string) *files {
 // changes returns the changes since the last call of the files that are wanted. The first
 // call returns none.
 func (f *files) changes(ctx context.Context, wanted func(path string) bool) (events []fileEvent, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.roots == nil { // closed
+		return nil, errEnded
+	}
 	since := time.Now().Add(-f.fresh).UnixNano()
 	add := func(path string, kind int, s walk.Stamp) {
 		if wanted(path) {
@@ -262,6 +269,8 @@ func (f *tree) compareDir(before, now *walk.Dir, was, is []walk.Stamp, add func(
 }
 
 func (f *files) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, r := range f.roots {
 		f.trees.put(r.tree)
 	}

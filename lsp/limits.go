@@ -77,18 +77,22 @@ type Status struct {
 
 // Running lists the servers that run, sorted.
 func (m *Manager) Running() (out []Status) {
-	m.mu.Lock()
-	var clients []*Client
-	for _, i := range m.running {
-		if i.client != nil {
-			clients = append(clients, i.client)
-		}
-	}
-	m.mu.Unlock()
-	for _, c := range clients {
+	for _, c := range m.clients() {
 		out = append(out, Status{c.Server.Name, c.Root, c.process.Memory()})
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Root, b.Root)) })
+	return out
+}
+
+// clients returns the servers that run.
+func (m *Manager) clients() (out []*Client) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range m.running {
+		if i.client != nil {
+			out = append(out, i.client)
+		}
+	}
 	return out
 }
 

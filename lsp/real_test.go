@@ -2,14 +2,20 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // execProcess is a server that a test starts without a sandbox.
@@ -133,4 +139,95 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestRealServers asks real servers, compares changes and changes files at the same time, and
+// kills the servers. Its purpose is the race detector.
+func TestRealServers(t *testing.T) {
+	for _, c := range []struct{ variable, name, text string }{
+		{"GOPLS", "a.go", "package a\n\nvar F = %d\n"},
+		{"TYPESCRIPT_LANGUAGE_SERVER", "a.ts", "export const F = %d;\n"},
+		{"PYRIGHT", "a.py", "F = %d\n"},
+		{"CLANGD", "a.cpp", "int F = %d;\n"},
+	} {
+		t.Run(c.variable, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module a\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			m := realServer(t, c.variable, root)
+			var work sync.WaitGroup
+			failed := make(chan error, 1000)
+			for i := range 3 {
+				path := filepath.Join(root, fmt.Sprint(i, c.name))
+				work.Go(func() {
+					var before *Text
+					for step := range testscale.N(10, 100) {
+						if step == 5 && i == 0 {
+							for _, s := range m.clients() {
+								_ = s.process.End(0)
+							}
+						}
+						data := fmt.Appendf(nil, c.text, step)
+						if err := os.WriteFile(path, data, 0o644); err != nil {
+							failed <- err
+							return
+						}
+						failed <- realQuestion(t.Context(), m, path, before, data, step)
+						before, _ = NewText(data)
+					}
+				})
+			}
+			work.Wait()
+			close(failed)
+			n := map[string]int{}
+			for err := range failed {
+				switch {
+				case err == nil:
+					n["answers"]++
+				case HasEnded(err) || errors.Is(err, errChanged) || errors.Is(err, context.DeadlineExceeded):
+					n[err.Error()]++
+				default:
+					t.Error(err)
+				}
+			}
+			t.Log(n)
+			if n["answers"] < 10 {
+				t.Error(n)
+			}
+		})
+	}
+}
+
+// realQuestion asks about a file, or compares its change.
+func realQuestion(ctx context.Context, m *Manager, path string, before *Text, data []byte, step int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	text, err := NewText(data)
+	if err != nil {
+		return err
+	}
+	c, done, err := m.For(ctx, path, true, nil)
+	if err != nil {
+		return err
+	}
+	defer done()
+	switch step % 3 {
+	case 0:
+		_, err = c.Compare(ctx, path, before, text, info)
+	case 1:
+		_, _, err = c.Diagnostics(ctx, path, text, info)
+	default:
+		if err = c.Open(ctx, path, text, info); err == nil {
+			_, err = c.Ask(ctx, "textDocument/documentSymbol", At(path, Position{}), new(json.RawMessage))
+		}
+	}
+	return err
 }
