@@ -51,6 +51,8 @@ const (
 	// complaintTime is the age up to which what a server reports counts as a reason for a
 	// failure.
 	complaintTime = time.Minute
+	// endTime is the timeout for the process of a server whose connection has ended.
+	endTime = 3 * time.Second
 	// quietTime is the time without progress after which a server has nothing left to do.
 	quietTime = 100 * time.Millisecond
 	// maxRepeats is the limit of requests that are repeated since the server was busy.
@@ -176,7 +178,7 @@ var clientCapabilities = raw(`{
 // newClient returns a client for a process that was started. Its caller must call initialize.
 func newClient(s *Server, root string, p Process, f *files) *Client {
 	c := &Client{
-		Server: s, Root: root, process: p, files: f, order: make(chan struct{}, 1), comparing: make(chan struct{}, 1), docs: map[string]*document{},
+		Server: s, Root: root, process: p, stderr: words{done: make(chan struct{})}, files: f, order: make(chan struct{}, 1), comparing: make(chan struct{}, 1), docs: map[string]*document{},
 		published: map[string]published{}, news: make(chan struct{}), tasks: map[string]task{}, broken: map[string]string{}, registered: map[string]register{},
 	}
 	go c.stderr.read(p.Stderr)
@@ -328,10 +330,15 @@ func (c *Client) ended() error {
 	if err := c.stream.reason(); err != nil {
 		return fmt.Errorf("%w: %w%s", errEnded, err, c.lastWords())
 	}
+	limit := time.After(endTime)
 	select {
 	case <-c.process.Done():
-	case <-time.After(time.Second): // it closed its output and goes on
+	case <-limit: // it closed its output and goes on
 		return fmt.Errorf("%w: it closed the connection%s", errEnded, c.lastWords())
+	}
+	select { // its last words may be in the pipe still
+	case <-c.stderr.done:
+	case <-limit:
 	}
 	return fmt.Errorf("%w: it %s%s", errEnded, c.process.Exit(), c.lastWords())
 }

@@ -99,6 +99,16 @@ func TestBadServers(t *testing.T) {
 			f.exit()
 			return silence{}
 		}, false, "fake does not start: it ended: it exited with code 3; its last words were no config. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."},
+		{"last words after the end", func(f *fake, _ string, _ json.RawMessage) any {
+			f.once.Do(func() {
+				_ = f.out.Close()
+				close(f.ended)
+			})
+			time.Sleep(100 * time.Millisecond)
+			_, _ = io.WriteString(f.err, "no config\n")
+			_ = f.err.Close()
+			return silence{}
+		}, false, "fake does not start: it ended: it exited with code 3; its last words were no config. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."},
 		{"another encoding", func(*fake, string, json.RawMessage) any {
 			return map[string]any{"capabilities": map[string]any{"positionEncoding": "utf-32"}}
 		}, false, "fake does not start: it counts columns in utf-32, which is not supported. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."},

@@ -6,15 +6,19 @@
 //   - One process per server and project folder, shared by all sessions, found by the table or
 //     the settings, started at first use. Each start is registered before the handshake, so
 //     that a server that never answers ends with the Manager as well.
-//   - Never stale: before each request, the changes of all files of the project since the last
-//     one are found by their stamps or by a watcher (package walk), and announced. Only the
-//     files that calls are about are open in the server. One that changes on the disk is
-//     closed, so that the server reads it by itself. So nothing is sent but what a caller read.
+//   - Never stale: before each request, the changes of all files of the workspace since the
+//     last one are found by their stamps or by a watcher (package walk), and announced. Only
+//     the files that calls are about are open in the server. One that changes on the disk is
+//     closed, so that the server reads it by itself. A content is sent only while it is that
+//     of the file, since all sessions share the server.
 //   - Diagnostics: a server is asked for them if it can be. Otherwise the document is sent
 //     again, and only what comes after that counts: with a version, that of the version;
-//     without one, what has come when nothing more comes for a while.
-//   - A server may hang, stop reading, flood, or send garbage: messages have a limit, writes
-//     never wait, each request has a timeout, and the process ends with its connection.
+//     without one, what has come when nothing more comes for a while. A change of a file is
+//     compared with what was found before it; see Compare.
+//   - A server may hang, stop reading, flood, or send garbage: messages and all that is stored
+//     of them have a limit, writes never wait, each request and each question has a timeout,
+//     and a server that sends nothing for a minute after it was asked is ended. Each wait ends
+//     with the connection, and the process too.
 //   - The types of the protocol are our own: servers leave out members, and send null, where
 //     generated types refuse a whole answer.
 package lsp

@@ -13,9 +13,11 @@ const maxWords = 2 << 10
 type words struct {
 	mu   sync.Mutex
 	text []byte
+	done chan struct{} // closed at the end
 }
 
 func (w *words) read(from io.Reader) {
+	defer close(w.done)
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := from.Read(buf)
