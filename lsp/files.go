@@ -213,8 +213,8 @@ func hashOf(path string) (hash [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), err == nil
 }
 
-func (f *tree) path(d *walk.Dir, i int) string {
-	return filepath.Join(f.root, filepath.FromSlash(d.Path()), d.Files[i].Name)
+func (t *tree) path(d *walk.Dir, i int) string {
+	return filepath.Join(t.root, filepath.FromSlash(d.Path()), d.Files[i].Name)
 }
 
 func newEvent(path string, kind int) fileEvent {
@@ -222,49 +222,49 @@ func newEvent(path string, kind int) fileEvent {
 }
 
 // compare adds the changes between the listing before and a new one.
-func (f *seenRoot) compare(listing *walk.Listing, stamps []walk.Stamp, add func(string, int, walk.Stamp)) {
-	before := make(map[string]int, len(f.listing.Dirs))
-	for i, d := range f.listing.Dirs {
+func (r *seenRoot) compare(listing *walk.Listing, stamps []walk.Stamp, add func(string, int, walk.Stamp)) {
+	before := make(map[string]int, len(r.listing.Dirs))
+	for i, d := range r.listing.Dirs {
 		before[d.Path()] = i
 	}
 	for i, d := range listing.Dirs {
 		now := stamps[listing.First[i]:]
 		if j, ok := before[d.Path()]; ok {
-			f.compareDir(f.listing.Dirs[j], d, f.stamps[f.listing.First[j]:], now, add)
+			r.compareDir(r.listing.Dirs[j], d, r.stamps[r.listing.First[j]:], now, add)
 			delete(before, d.Path())
 		} else {
-			f.compareDir(&walk.Dir{}, d, nil, now, add)
+			r.compareDir(&walk.Dir{}, d, nil, now, add)
 		}
 	}
 	for _, j := range before {
-		f.compareDir(f.listing.Dirs[j], &walk.Dir{}, nil, nil, add)
+		r.compareDir(r.listing.Dirs[j], &walk.Dir{}, nil, nil, add)
 	}
 }
 
 // compareDir adds the changes between two states of a folder, whose files have the stamps at
 // the beginning of was and is.
-func (f *tree) compareDir(before, now *walk.Dir, was, is []walk.Stamp, add func(string, int, walk.Stamp)) {
+func (t *tree) compareDir(before, now *walk.Dir, was, is []walk.Stamp, add func(string, int, walk.Stamp)) {
 	i := 0
 	for j := range now.Files {
 		name := now.Files[j].Name
 		for ; i < len(before.Files) && before.Files[i].Name < name; i++ {
-			add(f.path(before, i), fileDeleted, walk.Stamp{})
+			add(t.path(before, i), fileDeleted, walk.Stamp{})
 		}
 		switch {
 		case i == len(before.Files) || before.Files[i].Name > name:
-			add(f.path(now, j), fileCreated, is[j])
+			add(t.path(now, j), fileCreated, is[j])
 			continue
 		case is[j] == walk.Stamp{} && was[i] != walk.Stamp{}:
-			add(f.path(now, j), fileDeleted, walk.Stamp{})
+			add(t.path(now, j), fileDeleted, walk.Stamp{})
 		case was[i] == walk.Stamp{} && is[j] != walk.Stamp{}:
-			add(f.path(now, j), fileCreated, is[j])
+			add(t.path(now, j), fileCreated, is[j])
 		case was[i] != is[j]:
-			add(f.path(now, j), fileChanged, is[j])
+			add(t.path(now, j), fileChanged, is[j])
 		}
 		i++
 	}
 	for ; i < len(before.Files); i++ {
-		add(f.path(before, i), fileDeleted, walk.Stamp{})
+		add(t.path(before, i), fileDeleted, walk.Stamp{})
 	}
 }
 

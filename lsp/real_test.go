@@ -86,11 +86,16 @@ func BenchmarkOpen(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, file := range []string{filepath.Join(repository, "lsp", "manager.go"), filepath.Join(runtime.GOROOT(), "src", "net", "http", "server.go")} {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	distribution := strings.TrimSpace(string(out))
+	for _, file := range []string{filepath.Join(repository, "lsp", "manager.go"), filepath.Join(distribution, "src", "net", "http", "server.go")} {
 		b.Run(filepath.Base(file), func(b *testing.B) {
 			root := repository
 			if !strings.HasPrefix(file, root) {
-				root = runtime.GOROOT()
+				root = distribution
 			}
 			m := realServer(b, "GOPLS", root)
 			info, err := os.Lstat(file)
