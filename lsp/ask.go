@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -17,6 +18,9 @@ func (c *Client) Ask(ctx context.Context, method string, params, result any) (no
 		c.mu.Unlock()
 		var raw json.RawMessage
 		if err = c.send(ctx, method, params, &raw); err != nil {
+			if try == 1 && c.mayRecover(ctx, err) {
+				continue
+			}
 			return note, err
 		}
 		// What it found while it was reading the project may be too little.
@@ -27,6 +31,22 @@ func (c *Client) Ask(ctx context.Context, method string, params, result any) (no
 			return note, json.Unmarshal(raw, result)
 		}
 	}
+}
+
+// mayRecover waits, if the server answered with an error just after a change, until it has had
+// time to read the project again: gopls does that a second after the repair of a go.mod.
+func (c *Client) mayRecover(ctx context.Context, err error) bool {
+	var answer *serverError
+	if !errors.As(err, &answer) || c.lock(ctx) != nil {
+		return false
+	}
+	rest := c.othersTime() - time.Since(c.changedAt)
+	c.unlock()
+	if rest <= 0 {
+		return false
+	}
+	_, err = c.wait(ctx, nil, rest)
+	return err == nil
 }
 
 // awaitIdle waits until the server has no task that began less than warmTime ago, such as

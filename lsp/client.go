@@ -248,6 +248,11 @@ func (c *Client) settings(section string) any {
 	return v
 }
 
+// serverError is an error that the server answered a request with.
+type serverError struct{ text string }
+
+func (e *serverError) Error() string { return e.text }
+
 // errEnded is the error for a server that ended during a request.
 var errEnded = errors.New("it ended")
 
@@ -302,7 +307,7 @@ func (c *Client) send(ctx context.Context, method string, params, result any) er
 		case answer.Code == codeNoMethod:
 			return errNoMethod
 		default:
-			return c.complained(errors.New(cut(plain.Line(answer.Message), maxMessageBytes)), outer)
+			return c.complained(&serverError{plain.Line(answer.Message)}, outer)
 		}
 	}
 }

@@ -80,6 +80,9 @@ func (c *Client) announce(ctx context.Context, except string) (others bool, err 
 func (c *Client) changed() {
 	c.changes++
 	c.changedAt = time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.complaint = complaint{} // of the state before
 }
 
 // same reports whether a file is as it was seen.

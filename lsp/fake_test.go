@@ -175,8 +175,11 @@ func (f *fake) serve() {
 		f.mu.Unlock()
 		answer := func() {
 			result := f.script(f, m.Method, m.Params)
-			if f.fails != "" && m.ID != nil && m.Method != "initialize" {
-				f.write(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": 1, "message": f.fails}})
+			f.mu.Lock()
+			fails := f.fails
+			f.mu.Unlock()
+			if fails != "" && m.ID != nil && m.Method != "initialize" {
+				f.write(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": 1, "message": fails}})
 				return
 			}
 			if _, ok := result.(silence); !ok && m.ID != nil {

@@ -73,6 +73,28 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
+// TestRecovers checks that a request that fails just after a change is repeated when the
+// server has had time to read the project again.
+func TestRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, script(all, defines), func(_ *Config, f *fake) { f.fails = "no package" })
+		if _, _, err := w.define(); err == nil || err.Error() != "no package" {
+			t.Error(err)
+		}
+		w.write("b.x", "repaired")
+		f := w.last()
+		go func() {
+			time.Sleep(settleOthers / 2)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.fails = ""
+		}()
+		if list, _, err := w.define(); err != nil || len(list) != 1 {
+			t.Error(list, err)
+		}
+	})
+}
+
 // TestEndWhileWaiting checks that each wait ends with the server.
 func TestEndWhileWaiting(t *testing.T) {
 	for name, wait := range map[string]func(*world, *Client) error{
