@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
@@ -142,6 +144,73 @@ func TestApplyAllOrNone(t *testing.T) {
 	}
 	if err := a.restore(errors.New("x")); err.Error() != "x" {
 		t.Error(err)
+	}
+}
+
+// TestApplyLinks checks the change of a file under two names: by a link it is one change, and by
+// a hard link it is refused. In the first, the lock of the file is taken once.
+func TestApplyLinks(t *testing.T) {
+	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha\n"})
+	if err := os.Symlink("b.toy", filepath.Join(c.w.Root, "c.toy")); err != nil {
+		t.Skip(err)
+	}
+	got, err := c.call("LSPApply", map[string]any{"id": c.rename("Omega")})
+	if want := "Applied rename to Omega to 2 files: a.toy, b.toy."; err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if b := c.read("b.toy"); b != "Omega\n" {
+		t.Errorf("b.toy is %q", b)
+	}
+	if err := os.Link(filepath.Join(c.w.Root, "b.toy"), filepath.Join(c.w.Root, "d.toy")); err != nil {
+		t.Skip(err)
+	}
+	_, err = c.call("LSP", map[string]any{"operation": "rename", "filePath": "a.toy", "symbol": "Omega", "newName": "Alpha"})
+	if want := "the renaming cannot be previewed: b.toy and d.toy are hard links to one file, and the change would make them two. Use Edit."; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// TestApplyMany checks a change of so many files that some share a lock, and that a file that
+// is touched meanwhile does not make a second attempt of the others.
+func TestApplyMany(t *testing.T) {
+	const n = 300
+	files := map[string]string{"a.toy": "def Alpha\n"}
+	for i := range n {
+		files[fmt.Sprintf("f%03d.toy", i)] = "Alpha\n"
+	}
+	c := newCalls(t, files)
+	id := c.rename("Omega")
+	p, env, err := c.prepare("LSPApply", map[string]any{"id": id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := workspace.OpenRoots([]string{c.w.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	touched := false
+	env.Files = workspace.NewFiles(roots, func(_, canonical string) error {
+		if filepath.Base(canonical) == "f299.toy" && !touched { // all others are open
+			touched = true
+			c.write("f000.toy", "Alpha\n")
+		}
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failing test waits this long
+	defer cancel()
+	r, err := p.Run(ctx, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := text(r)
+	if err != nil || !strings.HasPrefix(got, "Applied rename to Omega to 301 files") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for name := range files {
+		if text := c.read(name); !strings.HasSuffix(text, "Omega\n") {
+			t.Errorf("%s is %q", name, text)
+		}
 	}
 }
 

@@ -179,8 +179,16 @@ func (q *question) failure(ctx context.Context, o Options, err error) error {
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
 	}
-	text := plain.Line(o.Servers.Why(q.client, err).Error())
-	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+text, "Check the place; if it is right, try once more, then use Grep and Read.")
+	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+fact(o.Servers.Why(q.client, err)), "Check the place; if it is right, try once more, then use Grep and Read.")
+}
+
+// fact returns an error as a clause, to which a next step is added.
+func fact(err error) string {
+	text := err.Error()
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		text = f.Fact
+	}
+	return strings.TrimRight(plain.Line(text), ". ")
 }
 
 // answer asks the server and returns the text of the answer, and the number of results.
