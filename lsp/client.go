@@ -229,6 +229,13 @@ type serverError struct{ text string }
 
 func (e *serverError) Error() string { return e.text }
 
+// Refused reports whether the server answered a request with an error, such as that there is
+// nothing at a place.
+func Refused(err error) bool {
+	var answer *serverError
+	return errors.As(err, &answer) || errors.Is(err, errNoMethod)
+}
+
 // errEnded is the error for a server that ended during a request.
 var errEnded = errors.New("it ended")
 

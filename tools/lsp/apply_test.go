@@ -232,16 +232,34 @@ func TestApplyIsJudged(t *testing.T) {
 	}
 }
 
-// TestDenied checks that no line of a file is shown that the rules deny to read, and that such a
-// file is in no preview.
+// TestDenied checks that no answer is about a file that the rules deny to read: not its lines,
+// not the names in it, and not what hover knows of them. Such a file is in no preview.
 func TestDenied(t *testing.T) {
-	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha secret\n"})
+	c := newCalls(t, map[string]string{"a.toy": "def Alpha\nBeta\n", "b.toy": "Alpha secret\ndef Beta\ndef Betamax\n"})
 	roots, err := workspace.OpenRoots([]string{c.w.Root})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer roots.Close()
-	call := func(args map[string]any) (string, error) {
+	for _, step := range []struct{ operation, symbol, want string }{
+		{"findReferences", "Alpha", "1 reference in 1 file:\na.toy\n  1:5: def Alpha\n[in files that the rules hide: 1 more result]"},
+		{"goToDefinition", "Beta", "toy-ls found no definition for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"hover", "Alpha", "**Alpha**\\x00\n\na name"},
+		{"hover", "Beta", "toy-ls found no information for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"workspaceSymbol", "", "toy-ls found no symbol for Beta\n[in files that the rules hide: 2 more results]"},
+		{"prepareCallHierarchy", "Beta", "toy-ls found no function for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"incomingCalls", "Alpha", "0 callers of function Alpha a.toy:1:5\n[in files that the rules hide: 1 more result]"},
+		{"rename", "Alpha", "the renaming cannot be previewed: denied by a rule. Use Edit."},
+	} {
+		args := map[string]any{"operation": step.operation, "filePath": "a.toy", "newName": "x", "query": "Beta"}
+		switch step.operation {
+		case "workspaceSymbol":
+		case "findReferences":
+			delete(args, "query")
+			fallthrough
+		default:
+			args["symbol"] = step.symbol
+		}
 		p, env, err := c.prepare("LSP", args)
 		if err != nil {
 			t.Fatal(err)
@@ -252,18 +270,15 @@ func TestDenied(t *testing.T) {
 			}
 			return nil
 		})
-		r, err := p.Run(t.Context(), env)
-		if err != nil {
-			return "", err
+		got := ""
+		if r, err := p.Run(t.Context(), env); err != nil {
+			got = err.Error()
+		} else {
+			got = text(r)
 		}
-		return text(r), nil
-	}
-	const want = "2 references in 2 files:\na.toy\n  1:5: def Alpha\nb.toy\n  1:1: [not readable]"
-	if got, err := call(map[string]any{"operation": "findReferences", "filePath": "a.toy", "symbol": "Alpha"}); err != nil || got != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := call(map[string]any{"operation": "rename", "filePath": "a.toy", "symbol": "Alpha", "newName": "x"}); err == nil || err.Error() != "the renaming cannot be previewed: denied by a rule. Use Edit." {
-		t.Error(err)
+		if got != step.want {
+			t.Errorf("%s %s: %q", step.operation, step.symbol, got)
+		}
 	}
 }
 

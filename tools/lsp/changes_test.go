@@ -14,7 +14,7 @@ import (
 // others that are known, and how many it fixed, if a server runs. Late ones are an event.
 func TestNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCalls(t, map[string]string{"a.toy": "def Alpha\nold BAD\n", "b.txt": "x\n"})
+		c := newCalls(t, map[string]string{"a.toy": "def Alpha\nold BAD\n", "b.txt": "x\n", "c.toy": "é😀😀 needs Gamma\n"})
 		defer c.o.Servers.Close()
 		events := event.New()
 		o := c.o.Change
@@ -42,6 +42,15 @@ func TestNotes(t *testing.T) {
 		}
 		if notes := change("a.toy", " BAD and BAD\\nold BAD", ""); notes != "toy-ls: this fixed 2 problems]" {
 			t.Errorf("fixed: %q", notes)
+		}
+		if _, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "c.toy"}); err != nil {
+			t.Fatal(err)
+		}
+		if notes := change("a.toy", "Gamma", "Delta"); notes != "toy-ls: this caused 1 problem:\n  c.toy:1:5: error: there is no Gamma]" {
+			t.Errorf("in another file: %q", notes)
+		}
+		if notes := change("a.toy", "Delta", "Gamma"); notes != "toy-ls: this fixed 1 problem]" {
+			t.Errorf("fixed in another file: %q", notes)
 		}
 		if notes := change("b.txt", "x", "BAD"); notes != "" {
 			t.Errorf("no file of the server: %q", notes)

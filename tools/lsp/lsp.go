@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +119,7 @@ type question struct {
 	client *server.Client
 	files  *lines
 	notes  []string
+	left   int // number of results in hidden files, which are left out
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, error) {
@@ -132,13 +132,17 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	if q.text, err = server.NewText(data); err != nil {
 		return Output{}, fault.New(plain.Line(in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
 	}
-	q.files = &lines{env: env, texts: map[string]*server.Text{path: q.text}}
+	q.files = newLines(env)
+	q.files.texts[path] = q.text
 	out, err := q.once(ctx, o, info)
 	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err { // it may have ended before the question
 		out, err = q.once(ctx, o, info)
 	}
 	if err != nil {
 		return Output{}, q.failure(ctx, o, err)
+	}
+	if q.left > 0 {
+		q.notes = append(q.notes, "in files that the rules hide: "+file.Plural(q.left, "more result"))
 	}
 	for _, n := range q.notes {
 		out.text += "\n[" + n + "]"
@@ -153,7 +157,7 @@ func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out O
 		return out, err
 	}
 	defer done()
-	q.client, q.notes = client, nil
+	q.client, q.notes, q.left = client, nil, 0
 	if err := client.Open(ctx, q.path, q.text, info); err != nil {
 		return out, err
 	}
@@ -240,17 +244,5 @@ func (q *question) shown(path string) string {
 
 // at returns a place for the model, as path:line:column, and its line.
 func (q *question) at(path string, p server.Position) (place, line string) {
-	line, column := q.line(path, p)
-	return fmt.Sprintf("%s:%d:%d", q.shown(path), p.Line+1, column), line
-}
-
-// line returns the line at a position, ready to show, and the column in characters. If the
-// file may not be read, the line is "".
-func (q *question) line(path string, p server.Position) (line string, column int) {
-	t := q.files.of(path)
-	if t == nil {
-		return "", p.Character + 1
-	}
-	line = t.Line(p.Line)
-	return file.Shorten(file.Plain(strings.TrimSpace(line))), q.client.Column(line, p)
+	return q.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
 }

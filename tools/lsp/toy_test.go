@@ -23,7 +23,7 @@ import (
 )
 
 // toy is a server for a language of which the lines "def NAME" declare names, and lines with
-// BAD have an error. It reads the files of its project, and those that are open.
+// BAD, or with the word needs and a name that no file declares, have an error. It reads the files of its project, and those that are open.
 type toy struct {
 	mu   sync.Mutex
 	root string
@@ -220,9 +220,14 @@ func (t *toy) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Req
 			time.Sleep(5 * time.Second)
 			t.mu.Lock()
 		}
+		all := ""
+		t.each(func(_ string, _ int, line string) { all += line + "\n" })
 		t.each(func(file string, n int, line string) {
 			if i := strings.Index(line, "BAD"); i >= 0 && file == path {
 				out = append(out, map[string]any{"range": placed{file, n, i, i + 3}.rng(), "severity": 1, "code": 7, "source": "toy", "message": "this is bad"})
+			}
+			if i := strings.Index(line, "needs "); i >= 0 && file == path && !strings.Contains(all, "def "+line[i+6:]) {
+				out = append(out, map[string]any{"range": placed{file, n, i, i + 3}.rng(), "severity": 1, "message": "there is no " + line[i+6:]})
 			}
 		})
 		result = map[string]any{"kind": "full", "items": out}
