@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type Process struct {
 	Stdin          io.WriteCloser
 	Stdout, Stderr io.ReadCloser
 	Control
+	Hidden    []string        // paths that it cannot read although they may exist
+	Unreached func() []string // facts on hosts that it tried in vain; nil: unknown
 }
 
 // Control ends and describes a process.
@@ -113,6 +116,26 @@ func (c *capabilities) provides(method string) json.RawMessage {
 		"textDocument/references": c.References, "textDocument/hover": c.Hover, "textDocument/documentSymbol": c.DocumentSymbol, "workspace/symbol": c.WorkspaceSymbol,
 		"textDocument/prepareCallHierarchy": c.CallHierarchy, "textDocument/diagnostic": c.Diagnostic, "textDocument/rename": c.Rename, "textDocument/codeAction": c.CodeAction,
 	}[method]
+}
+
+// HidesSources reports whether files of the project, which the server would read, are hidden from
+// it.
+func (c *Client) HidesSources() bool {
+	return slices.ContainsFunc(c.process.Hidden, func(path string) bool {
+		if rel, err := filepath.Rel(c.Root, path); err != nil || !filepath.IsLocal(rel) {
+			return false
+		}
+		info, err := os.Lstat(path)
+		return err == nil && (info.IsDir() || c.Server.Language(path) != "")
+	})
+}
+
+// Unreached returns facts on the hosts that the server tried in vain.
+func (c *Client) Unreached() []string {
+	if c.process.Unreached == nil {
+		return nil
+	}
+	return c.process.Unreached()
 }
 
 // Provides reports whether the server answers a request.

@@ -91,7 +91,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		c, done, err := m.For(b.Context(), path, true, nil)
+		c, done, err := m.For(b.Context(), path, true)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -115,7 +115,7 @@ type notice struct {
 
 // compare returns what the change caused, as notes.
 func (n *notice) compare(ctx context.Context) []string {
-	client, done, err := n.servers.ForChange(ctx, n.path, hidden(n.env))
+	client, done, err := n.servers.ForChange(ctx, n.path)
 	if err != nil || client == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (n *notice) compare(ctx context.Context) []string {
 		f := &change.New[i]
 		note += fmt.Sprintf("\n  %s:%s: %s", n.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
 	}
-	return []string{note}
+	return append([]string{note}, lacks(client)...)
 }
 
 func (n *notice) shown(path string) string {

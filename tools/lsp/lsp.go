@@ -141,6 +141,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	if err != nil {
 		return Output{}, q.failure(ctx, o, err)
 	}
+	if (in.Operation == "diagnostics") == (out.Results > 0) {
+		q.notes = append(q.notes, lacks(q.client)...)
+	}
 	if q.left > 0 {
 		q.notes = append(q.notes, "in files that the rules hide: "+file.Plural(q.left, "more result"))
 	}
@@ -152,7 +155,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 
 // once asks a server.
 func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out Output, err error) {
-	client, done, err := o.Servers.For(ctx, q.path, true, hidden(q.env))
+	client, done, err := o.Servers.For(ctx, q.path, true)
 	if err != nil {
 		return out, err
 	}
@@ -166,24 +169,25 @@ func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out O
 	return out, err
 }
 
-// hidden returns a function for the paths that rules hide from a server that starts.
-func hidden(env *tools.Env) func(context.Context) ([]string, error) {
-	if env.Commands.RestrictedPaths == nil {
-		return nil
-	}
-	return func(ctx context.Context) ([]string, error) {
-		r, err := env.Commands.RestrictedPaths(ctx)
-		return r.Hidden, err
-	}
-}
-
 // failure returns the error for a question that the server did not answer.
 func (q *question) failure(ctx context.Context, o Options, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
 	}
-	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+fact(o.Servers.Why(q.client, err)), "Check the place; if it is right, try once more, then use Grep and Read.")
+	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+strings.Join(append([]string{fact(o.Servers.Why(q.client, err))}, lacks(q.client)...), "; "), "Check the place; if it is right, try once more, then use Grep and Read.")
+}
+
+// lacks returns notes on what a server could not read or reach, which may be the reason that it
+// found too little or too many problems.
+func lacks(c *server.Client) (notes []string) {
+	if c.HidesSources() {
+		notes = append(notes, "the rules hide files of the project from "+c.Server.Name+", so that names or imports may seem to be missing")
+	}
+	for _, f := range c.Unreached() {
+		notes = append(notes, c.Server.Name+" did not connect: "+f)
+	}
+	return notes
 }
 
 // fact returns an error as a clause, to which a next step is added.

@@ -293,13 +293,16 @@ func (p *pipes) Exit() string            { return "exited with code 0" }
 func (p *pipes) End(time.Duration) error { return p.Close() }
 func (p *pipes) Memory() int64           { return 0 }
 
+// lacking is what servers cannot read or reach.
+var lacking struct{ hidden, unreached []string }
+
 func startToy(context.Context, server.Launch) (server.Process, error) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	words, stderr := io.Pipe()
 	p := &pipes{Reader: fromClient, Writer: toClient, closers: []io.Closer{fromClient, toClient, stderr}, done: make(chan struct{})}
 	jsonrpc2.NewConn(context.Background(), jsonrpc2.NewBufferedStream(p, jsonrpc2.VSCodeObjectCodec{}), new(toy), jsonrpc2.SetLogger(quiet{}))
-	return server.Process{Stdin: toServer, Stdout: fromServer, Stderr: words, Control: p}, nil
+	return server.Process{Stdin: toServer, Stdout: fromServer, Stderr: words, Control: p, Hidden: lacking.hidden, Unreached: func() []string { return lacking.unreached }}, nil
 }
 
 type quiet struct{}
