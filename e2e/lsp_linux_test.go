@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,7 +94,10 @@ var languages = []language{
 }
 
 // startLanguage starts a server of ours whose PATH has the program of the language's server.
-func startLanguage(t *testing.T, l language) (*place, *host) {
+func startLanguage(t *testing.T, l language) (*place, *host) { return startLanguageWith(t, l, "", nil) }
+
+// startLanguageWith is startLanguage with further settings and variables.
+func startLanguageWith(t *testing.T, l language, further string, variables []string) (*place, *host) {
 	t.Helper()
 	program := os.Getenv(l.variable)
 	if program == "" {
@@ -103,8 +109,8 @@ func startLanguage(t *testing.T, l language) (*place, *host) {
 			env = append(env, name+"="+strings.TrimSpace(string(out)))
 		}
 	}
-	settings := fmt.Sprintf(`{"sandbox": {"allowRead": [%q]}}`, filepath.Dir(filepath.Dir(program))) // libraries of the program
-	p := startPlace(t, placeOptions{settings: settings, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))})
+	settings := fmt.Sprintf(`{"sandbox": {"allowRead": [%q]}%s}`, filepath.Dir(filepath.Dir(program)), further) // libraries of the program
+	p := startPlace(t, placeOptions{settings: settings, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH")), variables...)})
 	for name, text := range l.files {
 		put(t, filepath.Join(p.root, name), text)
 	}
@@ -432,4 +438,133 @@ func TestLanguageServerShared(t *testing.T) {
 	if n := started(); n != 2 {
 		t.Error(n, "servers started after one was killed")
 	}
+}
+
+// TestLanguageServerAccess checks that a language server has the write rules and the network of
+// a command: deny rules hide files from it and keep others unchanged, hosts that rules allow are
+// reached, and one that the user would be asked about is refused, named in the answer, and in
+// the audit log.
+func TestLanguageServerAccess(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	address := web.Listener.Addr().String()
+	probe := strings.NewReplacer("ADDRESS", address).Replace(`probe() {
+	at=${http_proxy#http://}
+	for host in ADDRESS host.example.com:443; do
+		exec 3<>/dev/tcp/${at%:*}/${at#*:} && printf 'CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n' $host $host >&3 && read -r -u3 _ code _ && printf '%s ' $code
+	done
+	cat secret.x || printf 'hidden '
+	echo y >fixed.x || printf 'unchanged '
+	echo y >.git/hooks/pre-commit || printf 'protected '
+	echo y >made && printf made
+}
+`) + strings.NewReplacer(`"contents":"found"`, `"contents":"'"$(probe 2>/dev/null)"'"`, `"hoverProvider":true`, `"hoverProvider":true,"definitionProvider":true`, "echo started >>$HOME/started", "").Replace(fakeServer)
+	server, _ := json.Marshal(map[string]any{"command": "bash", "args": []string{"-c", probe}, "files": map[string]string{"*.x": "x"}})
+	base := newBase(t)
+	p := startPlace(t, placeOptions{
+		base: base, args: []string{"--sandbox", "auto", "--audit", filepath.Join(base, "audit.jsonl")},
+		settings: fmt.Sprintf(`{"lspServers": {"fake": %s}, "permissions": {"allow": ["WebFetch(domain:%s)"], "deny": ["Read(secret.x)", "Edit(fixed.x)"]}}`, server, address),
+	})
+	if err := os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.x", "secret.x", "fixed.x", ".git/HEAD", ".git/hooks/x.sample"} {
+		put(t, filepath.Join(p.root, name), "x")
+	}
+	h := connect(t, p, false, nil)
+	if o := h.ask(direct, "Bash", `{"command":"echo ${http_proxy:-none}"}`); !strings.HasPrefix(o.text, "http://") {
+		t.Skip("commands have no network of their own here: ", o.text)
+	}
+	if got, want := h.lsp(t, map[string]any{"operation": "hover", "filePath": "a.x", "symbol": "x"}), "200 403 hidden unchanged protected made"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	got := h.lsp(t, map[string]any{"operation": "goToDefinition", "filePath": "a.x", "symbol": "x"})
+	want := `fake found no definition for a.x:1:1: x
+[the rules hide files of the project from fake, so that names or imports may seem to be missing]
+[fake did not connect: no rule names the host host.example.com, and the user cannot be asked here. `
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	log, err := os.ReadFile(filepath.Join(base, "audit.jsonl"))
+	if err != nil || !regexp.MustCompile(`"Network".*host\.example\.com`).Match(log) {
+		t.Errorf("%v: %s", err, log)
+	}
+}
+
+// TestLanguageDownload checks that gopls downloads a module from a host that the rules allow, and
+// that the answer names the host where they do not.
+func TestLanguageDownload(t *testing.T) {
+	l := languages[0]
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for name, text := range map[string]string{"go.mod": "module example.com/dep\n", "dep.go": "package dep\n\nfunc New() string { return \"\" }\n"} {
+		w, err := z.Create("example.com/dep@v1.0.0/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"list": "v1.0.0\n", "v1.0.0.info": `{"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"}`, "v1.0.0.mod": "module example.com/dep\n", "v1.0.0.zip": archive.String(),
+	}
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := files[strings.TrimPrefix(r.URL.Path, "/example.com/dep/@v/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	_ = web.Listener.Close()
+	web.Listener = listenApart(t)
+	web.Start()
+	defer web.Close()
+	address := web.Listener.Addr().String()
+	env := []string{"GOPROXY=" + web.URL, "GONOSUMDB=*", "GOFLAGS=-modcacherw", "GOTOOLCHAIN=local"}
+	for _, allowed := range []bool{true, false} {
+		rules := fmt.Sprintf(`, "permissions": {"allow": ["WebFetch(domain:%s)"]}`, address)
+		if !allowed {
+			rules = strings.Replace(rules, "allow", "deny", 1)
+		}
+		own := l
+		own.files = map[string]string{"go.mod": "module x\n\ngo 1.24\n\nrequire example.com/dep v1.0.0\n"}
+		own.text = "package x\n\nimport \"example.com/dep\"\n\nvar X int = dep.New()\n"
+		p, h := startLanguageWith(t, own, rules, append(env, "GOMODCACHE="+t.TempDir()))
+		if o := h.ask(direct, "Bash", `{"command":"echo ${http_proxy:-none}"}`); !strings.HasPrefix(o.text, "http://") {
+			t.Skip("commands have no network of their own here: ", o.text)
+		}
+		sums := exec.Command("go", "mod", "tidy")
+		sums.Dir, sums.Env = p.root, append(os.Environ(), append(env, "GOMODCACHE="+t.TempDir())...)
+		if out, err := sums.CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+		got := h.lsp(t, map[string]any{"operation": "diagnostics", "filePath": l.main})
+		want := "cannot use dep.New() (value of type string) as int value"
+		if !allowed {
+			want = "[gopls did not connect: "
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("allowed: %t: %s", allowed, got)
+		}
+	}
+}
+
+// listenApart listens on an address of this machine that is not of the loopback interface, since
+// Go uses no proxy for that.
+func listenApart(t *testing.T) net.Listener {
+	addrs, _ := net.InterfaceAddrs()
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+			if l, err := net.Listen("tcp", ip.IP.String()+":0"); err == nil {
+				return l
+			}
+		}
+	}
+	t.Skip("this machine has no other address")
+	return nil
 }
