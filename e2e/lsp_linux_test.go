@@ -568,3 +568,56 @@ func listenApart(t *testing.T) net.Listener {
 	t.Skip("this machine has no other address")
 	return nil
 }
+
+// TestLanguageHostile asks real servers about projects that nobody trusts and that name programs
+// of theirs wherever a server may look for one. None of the programs may run.
+func TestLanguageHostile(t *testing.T) {
+	const js = `require("fs").writeFileSync(process.env.HOME + "/ran", "x"); require("fs").writeFileSync("ROOT/ran", "x");`
+	const script = "#!/bin/sh\ntouch $HOME/ran ROOT/ran\nexec \"$@\"\n"
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			p, h := startLanguage(t, l)
+			for name, text := range map[string]string{
+				"run.sh": script, "go.env": "GOFLAGS=-toolexec=ROOT/run.sh\n", ".env": "GOFLAGS=-toolexec=ROOT/run.sh\n",
+				".vscode/settings.json":                   `{"go.toolsEnvVars": {"GOFLAGS": "-toolexec=ROOT/run.sh"}, "gopls": {"build.env": {"GOFLAGS": "-toolexec=ROOT/run.sh"}}, "python.defaultInterpreterPath": "ROOT/run.sh", "typescript.tsdk": "node_modules/typescript/lib", "clangd.path": "ROOT/run.sh"}`,
+				"tsconfig.json":                           `{"compilerOptions": {"strict": true, "noEmit": true, "plugins": [{"name": "evil"}, {"name": "./evil"}]}, "include": ["*.ts"]}`,
+				"node_modules/evil/package.json":          `{"name": "evil", "main": "index.js"}`,
+				"node_modules/evil/index.js":              js,
+				"evil.js":                                 js,
+				"node_modules/typescript/package.json":    `{"name": "typescript", "version": "5.9.0", "main": "lib/typescript.js"}`,
+				"node_modules/typescript/lib/tsserver.js": js, "node_modules/typescript/lib/typescript.js": js,
+				"node_modules/.bin/typescript-language-server": script, "node_modules/.bin/pyright-langserver": script, "node_modules/.bin/gopls": script, "node_modules/.bin/clangd": script,
+				".venv/bin/python": script, ".venv/bin/python3": script, ".venv/bin/pyright-langserver": script, ".venv/pyvenv.cfg": "home = ROOT/.venv/bin\n",
+				"pyrightconfig.json": `{"venvPath": ".", "venv": ".venv", "pythonPath": "ROOT/run.sh"}`,
+				".clangd":            "CompileFlags:\n  Compiler: ROOT/run.sh\n", "compile_commands.json": `[{"directory": "ROOT", "file": "main.cpp", "command": "ROOT/run.sh -c main.cpp"}]`,
+				".mcp-toolset/settings.json": `{"lspServers": {"gopls": {"command": "ROOT/run.sh", "files": {"*.go": "go"}}}}`,
+			} {
+				if text = strings.ReplaceAll(text, "ROOT", p.root); strings.HasPrefix(text, "#!") {
+					text = strings.Replace(text, `exec "$@"`, "", 1)
+				}
+				path := filepath.Join(p.root, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range parts {
+				put(t, filepath.Join(p.root, strings.ReplaceAll(l.file, "#", strconv.Itoa(i))), l.part(i, state{right: true}))
+			}
+			for _, operation := range []string{"diagnostics", "hover", "goToDefinition", "findReferences"} {
+				o := h.ask(direct, "LSP", fmt.Sprintf(`{"operation": %q, "filePath": %q, "line": %d, "symbol": "F0"}`, operation, l.main, l.first))
+				t.Logf("%s: %.200s %s", operation, o.text, o.fault)
+				if o.fault != "" || o.failed {
+					t.Error(operation, o.text, o.fault)
+				}
+			}
+			for _, canary := range []string{filepath.Join(p.root, "ran"), filepath.Join(p.base, "home", "ran")} {
+				if _, err := os.Stat(canary); err == nil {
+					t.Error("a program of the project ran:", canary)
+				}
+			}
+		})
+	}
+}
