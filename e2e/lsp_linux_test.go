@@ -486,7 +486,7 @@ func TestLanguageServerAccess(t *testing.T) {
 		t.Errorf("%q, not %q", got, want)
 	}
 	log, err := os.ReadFile(filepath.Join(base, "audit.jsonl"))
-	if err != nil || !regexp.MustCompile(`"Network".*host\.example\.com`).Match(log) {
+	if err != nil || !regexp.MustCompile(`"parent":"fake 1".*"Network".*host\.example\.com`).Match(log) {
 		t.Errorf("%v: %s", err, log)
 	}
 }

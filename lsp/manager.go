@@ -296,7 +296,7 @@ func (m *Manager) makeRoom() (oldest *instance, err error) {
 
 // launch describes the process of a server.
 func (m *Manager) launch(s *Server, root, program string, n int) Launch {
-	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: m.rootOf(root), Env: s.Env, Name: fmt.Sprintf("language server %d", n)}
+	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: m.rootOf(root), Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		l.Read = append(l.Read, filepath.Dir(program), filepath.Dir(real))
 		// The program of a package of npm needs the packages beside it.
