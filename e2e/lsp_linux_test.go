@@ -384,12 +384,34 @@ while IFS= read -r line; do
 		id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<<"$body")
 		case $body in
 		*'"method":"initialize"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"capabilities":{"hoverProvider":true}}}' ;;
-		*'"method":"textDocument/hover"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"contents":"found"}}' ;;
+		*'"method":"textDocument/hover"'*)
+			case $body in *b.x*) echo asked >>$HOME/asked; until [ -e $HOME/go ]; do sleep 0.01; done ;; esac
+			send '{"jsonrpc":"2.0","id":'"$id"',"result":{"contents":"found"}}' ;;
 		*) [ -z "$id" ] || send '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
 		esac
 		;;
 	esac
 done`
+
+// metrics returns the metrics of an HTTP server.
+func (p *place) metrics(t *testing.T) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(p.url, "/mcp")+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+wireToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // TestLanguageServerShared checks that two sessions of an HTTP server use one process, whose
 // memory is among the metrics, and that it is started again after it was killed.
@@ -410,19 +432,29 @@ func TestLanguageServerShared(t *testing.T) {
 	if n := started(); n != 1 {
 		t.Error(n, "servers started")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(p.url, "/mcp")+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
+	if text := p.metrics(t); !regexp.MustCompile(`(?m)^mcp_toolset_language_server_memory_bytes\{name="fake"\} [1-9]`).MatchString(text) {
+		t.Error(text)
 	}
-	request.Header.Set("Authorization", "Bearer "+wireToken)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
+	// The same question of both at the same time is asked once. The server answers when it may.
+	put(t, filepath.Join(p.root, "b.x"), "waits")
+	var answers []<-chan message
+	for _, h := range hosts {
+		_, answer := h.begin(direct, "LSP", `{"operation":"hover","filePath":"b.x","symbol":"waits"}`)
+		answers = append(answers, answer)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || !regexp.MustCompile(`(?m)^mcp_toolset_language_server_memory_bytes\{name="fake"\} [1-9]`).Match(text) {
-		t.Errorf("%v\n%s", err, text)
+	for start := time.Now(); !regexp.MustCompile(`(?m)^mcp_toolset_calls_shared_total 1$`).MatchString(p.metrics(t)); time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > deadline {
+			t.Fatal("nothing was shared")
+		}
+	}
+	put(t, filepath.Join(p.base, "home", "go"), "")
+	for i, h := range hosts {
+		if o := outcomeOf(h.await(answers[i])); o.text != "found" {
+			t.Error(o.text, o.fault)
+		}
+	}
+	if data, _ := os.ReadFile(filepath.Join(p.base, "home", "asked")); string(data) != "asked\n" {
+		t.Errorf("the server was asked: %q", data)
 	}
 	list, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range list {
