@@ -98,7 +98,7 @@ func (c *Client) diagnose(ctx context.Context, path string, text *Text) ([]Diagn
 	if c.pulls() {
 		list, err = c.pull(ctx, path)
 	}
-	if errors.Is(err, errNoMethod) {
+	if Refused(err) { // gopls does for go.mod
 		list, err = c.pushed(ctx, d)
 	}
 	if errors.Is(err, errPulls) {

@@ -61,7 +61,7 @@ func (q *question) locations(ctx context.Context, at server.Position) (string, i
 // none returns the answer for a place about which the server found nothing.
 func (q *question) none(what string, at server.Position) string {
 	place, line := q.at(q.path, at)
-	return fmt.Sprintf("%s found no %s for %s: %s", q.client.Server.Name, what, place, line)
+	return strings.TrimSuffix(fmt.Sprintf("%s found no %s for %s: %s", q.client.Server.Name, what, place, line), ": ")
 }
 
 // located returns a place with its line.
@@ -213,6 +213,7 @@ func (q *question) outline(ctx context.Context) (string, int, error) {
 	n := 0
 	var write func(list []server.Symbol, indent string)
 	write = func(list []server.Symbol, indent string) {
+		slices.SortStableFunc(list, func(a, b server.Symbol) int { return a.At().Start.Line - b.At().Start.Line })
 		for i := range list {
 			s := &list[i]
 			if n++; n <= maxOutline {

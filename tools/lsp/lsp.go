@@ -175,7 +175,11 @@ func (q *question) failure(ctx context.Context, o Options, err error) error {
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
 	}
-	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+strings.Join(append([]string{fact(o.Servers.Why(q.client, err))}, lacks(q.client)...), "; "), "Check the place; if it is right, try once more, then use Grep and Read.")
+	next := "Try once more, then use Grep and Read."
+	if server.Refused(err) {
+		next = "Use another place or operation, or Grep and Read."
+	}
+	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+strings.Join(append([]string{fact(o.Servers.Why(q.client, err))}, lacks(q.client)...), "; "), next)
 }
 
 // lacks returns notes on what a server could not read or reach, which may be the reason that it

@@ -152,14 +152,18 @@ func (q *question) actions(ctx context.Context, at server.Position, previews *Pr
 		return "", 0, err
 	}
 	var b strings.Builder
-	shown, others := 0, []string(nil)
+	shown, more, others := 0, 0, []string(nil)
 	for i := range list {
 		a := &list[i]
 		if len(a.Disabled) > 0 && string(a.Disabled) != "null" {
 			continue
 		}
+		if shown == maxActions {
+			more++
+			continue
+		}
 		p, diff, err := q.action(ctx, a)
-		if err != nil || len(p.files) == 0 || shown == maxActions {
+		if err != nil || len(p.files) == 0 {
 			others = append(others, plain.Quote(a.Title))
 			continue
 		}
@@ -172,6 +176,9 @@ func (q *question) actions(ctx context.Context, at server.Position, previews *Pr
 			fmt.Fprintf(&b, " [%s]", plain.Line(a.Kind))
 		}
 		b.WriteString("\n" + diff)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "[%d more]\n", more)
 	}
 	if len(others) > 0 {
 		fmt.Fprintf(&b, "[without a preview, since they are commands or change more than the content of files: %s]\n", strings.Join(others[:min(len(others), maxActions)], ", "))
