@@ -78,6 +78,14 @@ var languages = []language{
 		},
 	},
 	{
+		name: "typescript 7", variable: "TSC",
+		files: map[string]string{"package.json": `{"name": "x"}`, "tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true, "module": "esnext", "moduleResolution": "bundler"}, "include": ["*.ts"]}`},
+		main:  "main.ts", text: each("import { F# } from \"./f#\";\n") + each("export const v#: number = F#();\n"), first: 1 + parts, file: "f#.ts", types: [2]string{`\): number`, `\): string`},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("%s/* é😀 */ export function F%d(): %s { throw 1 }\n", strings.Repeat("\n", s.line), i, kind(s, [2]string{"number", "string"}))
+		},
+	},
+	{
 		name: "c++", variable: "CLANGD", files: map[string]string{"compile_flags.txt": "-std=c++17\n"}, remains: true,
 		main: "main.cpp", text: strings.ReplaceAll(each("@include \"f#.hpp\"\n"), "@", "#") + each("int v# = F#();\n"), first: 1 + parts, file: "f#.hpp", types: [2]string{"→ `int`", "→ `const char \\*`"},
 		part: func(i int, s state) string {
