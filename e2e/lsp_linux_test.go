@@ -321,6 +321,64 @@ func TestLanguageOperations(t *testing.T) {
 	if compared < 5 {
 		t.Error(compared, "places were compared")
 	}
+	// The other operations, at one name each.
+	place := func(file, text string, plus int) (where string, args map[string]any) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(p.root, file))
+		at := bytes.Index(data, []byte(text)) + plus
+		if err != nil || at < plus {
+			t.Fatal(file, err)
+		}
+		line, column := 1+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n')
+		return fmt.Sprintf("%s:%d:%d", file, line, column), map[string]any{"filePath": file, "line": line, "character": column}
+	}
+	ask := func(operation string, args map[string]any) string {
+		t.Helper()
+		args["operation"] = operation
+		return h.lsp(t, args)
+	}
+	if want, got := commandLine("symbols", "lsp/text.go"), ask("documentSymbol", map[string]any{"filePath": "lsp/text.go"}); strings.Count(want, "\n") != strings.Count(got, "\n")+1 {
+		t.Errorf("symbols:\n%s\nthe command line:\n%s", got, want)
+	}
+	where, args := place("lsp/client.go", "type Control interface", 5)
+	var want []string
+	for line := range strings.Lines(commandLine("implementation", where)) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), p.root+"/")
+		want = append(want, line[:strings.LastIndex(line, "-")])
+	}
+	for _, place := range want {
+		if got := ask("goToImplementation", args); len(want) == 0 || strings.Count(got, "\n")+1 != len(want) || !strings.Contains(got, place) {
+			t.Errorf("implementations: %s, not %s", got, want)
+		}
+	}
+	where, args = place("lsp/text.go", "func NewText", 5)
+	calls := commandLine("call_hierarchy", where)
+	for operation, word := range map[string]string{"incomingCalls": "caller", "outgoingCalls": "callee"} {
+		n := strings.Count(calls, word+"[")
+		if got := ask(operation, args); n == 0 || !strings.HasPrefix(got, fmt.Sprintf("%d %s", n, word)) {
+			t.Errorf("%s, not %d: %s", operation, n, got)
+		}
+	}
+	doc := exec.Command("go", "doc", "./lsp", "NewText")
+	doc.Dir = p.root
+	out, err := doc.Output()
+	_, sentence, _ := strings.Cut(string(out), "    ")
+	if got := ask("hover", args); err != nil || sentence == "" || !strings.Contains(got, strings.TrimSpace(sentence)) {
+		t.Errorf("hover: %s, go doc: %s %v", got, out, err)
+	}
+	put(t, filepath.Join(p.root, "lsp", "wrong.go"), "package lsp\n\nvar _ string = len(Table)\n\nfunc wrong() { missing() }\n")
+	check := exec.Command(program, "check", "lsp/wrong.go")
+	check.Dir = p.root
+	if out, err = check.Output(); err != nil || len(out) == 0 {
+		t.Fatal(string(out), err)
+	}
+	got := ask("diagnostics", map[string]any{"filePath": "lsp/wrong.go"})
+	for line := range strings.Lines(string(out)) { // PATH:LINE:COLUMN-END: MESSAGE
+		place, message, _ := strings.Cut(strings.TrimPrefix(line, p.root+"/"), ": ")
+		if !strings.Contains(got, place[:strings.LastIndex(place, "-")]+": error: "+strings.TrimSpace(message)) {
+			t.Errorf("diagnostics: %s, the command line: %s", got, line)
+		}
+	}
 }
 
 // TestLanguageServerEnds checks that nothing of a language server lives after ours, also if it

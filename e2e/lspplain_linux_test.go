@@ -159,9 +159,6 @@ var repositories = []repository{
 		return strings.TrimSpace(string(out))
 	}, "go/ssa", 30},
 	{"typescript", "TYPESCRIPT_LANGUAGE_SERVER", func(program string) string { return filepath.Join(filepath.Dir(filepath.Dir(program)), "rxjs") }, "src/internal/operators", 30},
-	{"python", "PYRIGHT", func(program string) string {
-		return filepath.Join(filepath.Dir(filepath.Dir(program)), "pyright", "dist", "typeshed-fallback")
-	}, "stdlib/asyncio", 8},
 }
 
 // TestLanguageRepositories compares each operation at random names of projects of more than
