@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,6 +85,14 @@ var languages = []language{
 		},
 	},
 	{
+		name: "typescript 7", variable: "TSC",
+		files: map[string]string{"package.json": `{"name": "x"}`, "tsconfig.json": `{"compilerOptions": {"strict": true, "noEmit": true, "module": "esnext", "moduleResolution": "bundler"}, "include": ["*.ts"]}`},
+		main:  "main.ts", text: each("import { F# } from \"./f#\";\n") + each("export const v#: number = F#();\n"), first: 1 + parts, file: "f#.ts", types: [2]string{`\): number`, `\): string`},
+		part: func(i int, s state) string {
+			return fmt.Sprintf("%s/* é😀 */ export function F%d(): %s { throw 1 }\n", strings.Repeat("\n", s.line), i, kind(s, [2]string{"number", "string"}))
+		},
+	},
+	{
 		name: "c++", variable: "CLANGD", files: map[string]string{"compile_flags.txt": "-std=c++17\n"}, remains: true,
 		main: "main.cpp", text: strings.ReplaceAll(each("@include \"f#.hpp\"\n"), "@", "#") + each("int v# = F#();\n"), first: 1 + parts, file: "f#.hpp", types: [2]string{"→ `int`", "→ `const char \\*`"},
 		part: func(i int, s state) string {
@@ -98,7 +109,10 @@ var languages = []language{
 }
 
 // startLanguage starts a server of ours whose PATH has the program of the language's server.
-func startLanguage(t *testing.T, l language) (*place, *host) {
+func startLanguage(t *testing.T, l language) (*place, *host) { return startLanguageWith(t, l, "", nil) }
+
+// startLanguageWith is startLanguage with further settings and variables.
+func startLanguageWith(t *testing.T, l language, further string, variables []string) (*place, *host) {
 	t.Helper()
 	program := os.Getenv(l.variable)
 	if program == "" {
@@ -110,8 +124,8 @@ func startLanguage(t *testing.T, l language) (*place, *host) {
 			env = append(env, name+"="+strings.TrimSpace(string(out)))
 		}
 	}
-	settings := fmt.Sprintf(`{"sandbox": {"allowRead": [%q]}}`, filepath.Dir(filepath.Dir(program))) // libraries of the program
-	p := startPlace(t, placeOptions{settings: settings, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))})
+	settings := fmt.Sprintf(`{"sandbox": {"allowRead": [%q]}%s}`, filepath.Dir(filepath.Dir(program)), further) // libraries of the program
+	p := startPlace(t, placeOptions{settings: settings, args: []string{"--sandbox", "auto", "--drain", "1s"}, env: append(append(env, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH")), variables...)})
 	for name, text := range l.files {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.root, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -317,6 +331,64 @@ func TestLanguageOperations(t *testing.T) {
 	if compared < 5 {
 		t.Error(compared, "places were compared")
 	}
+	// The other operations, at one name each.
+	place := func(file, text string, plus int) (where string, args map[string]any) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(p.root, file))
+		at := bytes.Index(data, []byte(text)) + plus
+		if err != nil || at < plus {
+			t.Fatal(file, err)
+		}
+		line, column := 1+bytes.Count(data[:at], []byte("\n")), at-bytes.LastIndexByte(data[:at], '\n')
+		return fmt.Sprintf("%s:%d:%d", file, line, column), map[string]any{"filePath": file, "line": line, "character": column}
+	}
+	ask := func(operation string, args map[string]any) string {
+		t.Helper()
+		args["operation"] = operation
+		return h.lsp(t, args)
+	}
+	if want, got := commandLine("symbols", "lsp/text.go"), ask("documentSymbol", map[string]any{"filePath": "lsp/text.go"}); strings.Count(want, "\n") != strings.Count(got, "\n")+1 {
+		t.Errorf("symbols:\n%s\nthe command line:\n%s", got, want)
+	}
+	where, args := place("lsp/client.go", "type Control interface", 5)
+	var want []string
+	for line := range strings.Lines(commandLine("implementation", where)) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), p.root+"/")
+		want = append(want, line[:strings.LastIndex(line, "-")])
+	}
+	for _, place := range want {
+		if got := ask("goToImplementation", args); len(want) == 0 || strings.Count(got, "\n")+1 != len(want) || !strings.Contains(got, place) {
+			t.Errorf("implementations: %s, not %s", got, want)
+		}
+	}
+	where, args = place("lsp/text.go", "func NewText", 5)
+	calls := commandLine("call_hierarchy", where)
+	for operation, word := range map[string]string{"incomingCalls": "caller", "outgoingCalls": "callee"} {
+		n := strings.Count(calls, word+"[")
+		if got := ask(operation, args); n == 0 || !strings.HasPrefix(got, fmt.Sprintf("%d %s", n, word)) {
+			t.Errorf("%s, not %d: %s", operation, n, got)
+		}
+	}
+	doc := exec.Command("go", "doc", "./lsp", "NewText")
+	doc.Dir = p.root
+	out, err := doc.Output()
+	_, sentence, _ := strings.Cut(string(out), "    ")
+	if got := ask("hover", args); err != nil || sentence == "" || !strings.Contains(got, strings.TrimSpace(sentence)) {
+		t.Errorf("hover: %s, go doc: %s %v", got, out, err)
+	}
+	put(t, filepath.Join(p.root, "lsp", "wrong.go"), "package lsp\n\nvar _ string = len(Table)\n\nfunc wrong() { missing() }\n")
+	check := exec.Command(program, "check", "lsp/wrong.go")
+	check.Dir = p.root
+	if out, err = check.Output(); err != nil || len(out) == 0 {
+		t.Fatal(string(out), err)
+	}
+	got := ask("diagnostics", map[string]any{"filePath": "lsp/wrong.go"})
+	for line := range strings.Lines(string(out)) { // PATH:LINE:COLUMN-END: MESSAGE
+		place, message, _ := strings.Cut(strings.TrimPrefix(line, p.root+"/"), ": ")
+		if !strings.Contains(got, place[:strings.LastIndex(place, "-")]+": error: "+strings.TrimSpace(message)) {
+			t.Errorf("diagnostics: %s, the command line: %s", got, line)
+		}
+	}
 }
 
 // TestLanguageServerEnds checks that nothing of a language server lives after ours, also if it
@@ -465,12 +537,34 @@ while IFS= read -r line; do
 		id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<<"$body")
 		case $body in
 		*'"method":"initialize"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"capabilities":{"hoverProvider":true}}}' ;;
-		*'"method":"textDocument/hover"'*) send '{"jsonrpc":"2.0","id":'"$id"',"result":{"contents":"found"}}' ;;
+		*'"method":"textDocument/hover"'*)
+			case $body in *b.x*) echo asked >>$HOME/asked; until [ -e $HOME/go ]; do sleep 0.01; done ;; esac
+			send '{"jsonrpc":"2.0","id":'"$id"',"result":{"contents":"found"}}' ;;
 		*) [ -z "$id" ] || send '{"jsonrpc":"2.0","id":'"$id"',"result":null}' ;;
 		esac
 		;;
 	esac
 done`
+
+// metrics returns the metrics of an HTTP server.
+func (p *place) metrics(t *testing.T) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(p.url, "/mcp")+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+wireToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // TestLanguageServerShared checks that two sessions of an HTTP server use one process, whose
 // memory is among the metrics, and that it is started again after it was killed.
@@ -491,19 +585,29 @@ func TestLanguageServerShared(t *testing.T) {
 	if n := started(); n != 1 {
 		t.Error(n, "servers started")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(p.url, "/mcp")+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
+	if text := p.metrics(t); !regexp.MustCompile(`(?m)^mcp_toolset_language_server_memory_bytes\{name="fake"\} [1-9]`).MatchString(text) {
+		t.Error(text)
 	}
-	request.Header.Set("Authorization", "Bearer "+wireToken)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
+	// The same question of both at the same time is asked once. The server answers when it may.
+	put(t, filepath.Join(p.root, "b.x"), "waits")
+	var answers []<-chan message
+	for _, h := range hosts {
+		_, answer := h.begin(direct, "LSP", `{"operation":"hover","filePath":"b.x","symbol":"waits"}`)
+		answers = append(answers, answer)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || !regexp.MustCompile(`(?m)^mcp_toolset_language_server_memory_bytes\{name="fake"\} [1-9]`).Match(text) {
-		t.Errorf("%v\n%s", err, text)
+	for start := time.Now(); !regexp.MustCompile(`(?m)^mcp_toolset_calls_shared_total 1$`).MatchString(p.metrics(t)); time.Sleep(5 * time.Millisecond) {
+		if time.Since(start) > deadline {
+			t.Fatal("nothing was shared")
+		}
+	}
+	put(t, filepath.Join(p.base, "home", "go"), "")
+	for i, h := range hosts {
+		if o := outcomeOf(h.await(answers[i])); o.text != "found" {
+			t.Error(o.text, o.fault)
+		}
+	}
+	if data, _ := os.ReadFile(filepath.Join(p.base, "home", "asked")); string(data) != "asked\n" {
+		t.Errorf("the server was asked: %q", data)
 	}
 	list, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range list {
@@ -518,5 +622,187 @@ func TestLanguageServerShared(t *testing.T) {
 	}
 	if n := started(); n != 2 {
 		t.Error(n, "servers started after one was killed")
+	}
+}
+
+// TestLanguageServerAccess checks that a language server has the write rules and the network of
+// a command: deny rules hide files from it and keep others unchanged, hosts that rules allow are
+// reached, and one that the user would be asked about is refused, named in the answer, and in
+// the audit log.
+func TestLanguageServerAccess(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	address := web.Listener.Addr().String()
+	probe := strings.NewReplacer("ADDRESS", address).Replace(`probe() {
+	at=${http_proxy#http://}
+	for host in ADDRESS host.example.com:443; do
+		exec 3<>/dev/tcp/${at%:*}/${at#*:} && printf 'CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n' $host $host >&3 && read -r -u3 _ code _ && printf '%s ' $code
+	done
+	cat secret.x || printf 'hidden '
+	echo y >fixed.x || printf 'unchanged '
+	echo y >.git/hooks/pre-commit || printf 'protected '
+	echo y >made && printf made
+}
+`) + strings.NewReplacer(`"contents":"found"`, `"contents":"'"$(probe 2>/dev/null)"'"`, `"hoverProvider":true`, `"hoverProvider":true,"definitionProvider":true`, "echo started >>$HOME/started", "").Replace(fakeServer)
+	server, _ := json.Marshal(map[string]any{"command": "bash", "args": []string{"-c", probe}, "files": map[string]string{"*.x": "x"}})
+	base := newBase(t)
+	p := startPlace(t, placeOptions{
+		base: base, args: []string{"--sandbox", "auto", "--audit", filepath.Join(base, "audit.jsonl")},
+		settings: fmt.Sprintf(`{"lspServers": {"fake": %s}, "permissions": {"allow": ["WebFetch(domain:%s)"], "deny": ["Read(secret.x)", "Edit(fixed.x)"]}}`, server, address),
+	})
+	if err := os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.x", "secret.x", "fixed.x", ".git/HEAD", ".git/hooks/x.sample"} {
+		put(t, filepath.Join(p.root, name), "x")
+	}
+	h := connect(t, p, false, nil)
+	if o := h.ask(direct, "Bash", `{"command":"echo ${http_proxy:-none}"}`); !strings.HasPrefix(o.text, "http://") {
+		t.Skip("commands have no network of their own here: ", o.text)
+	}
+	if got, want := h.lsp(t, map[string]any{"operation": "hover", "filePath": "a.x", "symbol": "x"}), "200 403 hidden unchanged protected made"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	got := h.lsp(t, map[string]any{"operation": "goToDefinition", "filePath": "a.x", "symbol": "x"})
+	want := `fake found no definition for a.x:1:1: x
+[the rules hide files of the project from fake, so that names or imports may seem to be missing]
+[fake did not connect: no rule names the host host.example.com, and the user cannot be asked here. `
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	log, err := os.ReadFile(filepath.Join(base, "audit.jsonl"))
+	if err != nil || !regexp.MustCompile(`"parent":"fake 1".*"Network".*host\.example\.com`).Match(log) {
+		t.Errorf("%v: %s", err, log)
+	}
+}
+
+// TestLanguageDownload checks that gopls downloads a module from a host that the rules allow, and
+// that the answer names the host where they do not.
+func TestLanguageDownload(t *testing.T) {
+	l := languages[0]
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for name, text := range map[string]string{"go.mod": "module example.com/dep\n", "dep.go": "package dep\n\nfunc New() string { return \"\" }\n"} {
+		w, err := z.Create("example.com/dep@v1.0.0/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"list": "v1.0.0\n", "v1.0.0.info": `{"Version": "v1.0.0", "Time": "2026-01-01T00:00:00Z"}`, "v1.0.0.mod": "module example.com/dep\n", "v1.0.0.zip": archive.String(),
+	}
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := files[strings.TrimPrefix(r.URL.Path, "/example.com/dep/@v/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, text)
+	}))
+	_ = web.Listener.Close()
+	web.Listener = listenApart(t)
+	web.Start()
+	defer web.Close()
+	address := web.Listener.Addr().String()
+	env := []string{"GOPROXY=" + web.URL, "GONOSUMDB=*", "GOFLAGS=-modcacherw", "GOTOOLCHAIN=local"}
+	for _, allowed := range []bool{true, false} {
+		rules := fmt.Sprintf(`, "permissions": {"allow": ["WebFetch(domain:%s)"]}`, address)
+		if !allowed {
+			rules = strings.Replace(rules, "allow", "deny", 1)
+		}
+		own := l
+		own.files = map[string]string{"go.mod": "module x\n\ngo 1.24\n\nrequire example.com/dep v1.0.0\n"}
+		own.text = "package x\n\nimport \"example.com/dep\"\n\nvar X int = dep.New()\n"
+		p, h := startLanguageWith(t, own, rules, append(env, "GOMODCACHE="+t.TempDir()))
+		if o := h.ask(direct, "Bash", `{"command":"echo ${http_proxy:-none}"}`); !strings.HasPrefix(o.text, "http://") {
+			t.Skip("commands have no network of their own here: ", o.text)
+		}
+		sums := exec.Command("go", "mod", "tidy")
+		sums.Dir, sums.Env = p.root, append(os.Environ(), append(env, "GOMODCACHE="+t.TempDir())...)
+		if out, err := sums.CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+		got := h.lsp(t, map[string]any{"operation": "diagnostics", "filePath": l.main})
+		want := "cannot use dep.New() (value of type string) as int value"
+		if !allowed {
+			want = "[gopls did not connect: "
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("allowed: %t: %s", allowed, got)
+		}
+	}
+}
+
+// listenApart listens on an address of this machine that is not of the loopback interface, since
+// Go uses no proxy for that.
+func listenApart(t *testing.T) net.Listener {
+	addrs, _ := net.InterfaceAddrs()
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+			if l, err := net.Listen("tcp", ip.IP.String()+":0"); err == nil {
+				return l
+			}
+		}
+	}
+	t.Skip("this machine has no other address")
+	return nil
+}
+
+// TestLanguageHostile asks real servers about projects that nobody trusts and that name programs
+// of theirs wherever a server may look for one. None of the programs may run.
+func TestLanguageHostile(t *testing.T) {
+	const js = `require("fs").writeFileSync(process.env.HOME + "/ran", "x"); require("fs").writeFileSync("ROOT/ran", "x");`
+	const script = "#!/bin/sh\ntouch $HOME/ran ROOT/ran\nexec \"$@\"\n"
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			p, h := startLanguage(t, l)
+			for name, text := range map[string]string{
+				"run.sh": script, "go.env": "GOFLAGS=-toolexec=ROOT/run.sh\n", ".env": "GOFLAGS=-toolexec=ROOT/run.sh\n",
+				".vscode/settings.json":                   `{"go.toolsEnvVars": {"GOFLAGS": "-toolexec=ROOT/run.sh"}, "gopls": {"build.env": {"GOFLAGS": "-toolexec=ROOT/run.sh"}}, "python.defaultInterpreterPath": "ROOT/run.sh", "typescript.tsdk": "node_modules/typescript/lib", "clangd.path": "ROOT/run.sh"}`,
+				"tsconfig.json":                           `{"compilerOptions": {"strict": true, "noEmit": true, "plugins": [{"name": "evil"}, {"name": "./evil"}]}, "include": ["*.ts"]}`,
+				"node_modules/evil/package.json":          `{"name": "evil", "main": "index.js"}`,
+				"node_modules/evil/index.js":              js,
+				"evil.js":                                 js,
+				"node_modules/typescript/package.json":    `{"name": "typescript", "version": "5.9.0", "main": "lib/typescript.js"}`,
+				"node_modules/typescript/lib/tsserver.js": js, "node_modules/typescript/lib/typescript.js": js,
+				"node_modules/.bin/typescript-language-server": script, "node_modules/.bin/pyright-langserver": script, "node_modules/.bin/gopls": script, "node_modules/.bin/clangd": script,
+				".venv/bin/python": script, ".venv/bin/python3": script, ".venv/bin/pyright-langserver": script, ".venv/pyvenv.cfg": "home = ROOT/.venv/bin\n",
+				"pyrightconfig.json": `{"venvPath": ".", "venv": ".venv", "pythonPath": "ROOT/run.sh"}`,
+				".clangd":            "CompileFlags:\n  Compiler: ROOT/run.sh\n", "compile_commands.json": `[{"directory": "ROOT", "file": "main.cpp", "command": "ROOT/run.sh -c main.cpp"}]`,
+				".mcp-toolset/settings.json": `{"lspServers": {"gopls": {"command": "ROOT/run.sh", "files": {"*.go": "go"}}}}`,
+			} {
+				if text = strings.ReplaceAll(text, "ROOT", p.root); strings.HasPrefix(text, "#!") {
+					text = strings.Replace(text, `exec "$@"`, "", 1)
+				}
+				path := filepath.Join(p.root, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range parts {
+				put(t, filepath.Join(p.root, strings.ReplaceAll(l.file, "#", strconv.Itoa(i))), l.part(i, state{right: true}))
+			}
+			for _, operation := range []string{"diagnostics", "hover", "goToDefinition", "findReferences"} {
+				o := h.ask(direct, "LSP", fmt.Sprintf(`{"operation": %q, "filePath": %q, "line": %d, "symbol": "F0"}`, operation, l.main, l.first))
+				t.Logf("%s: %.200s %s", operation, o.text, o.fault)
+				if o.fault != "" || o.failed {
+					t.Error(operation, o.text, o.fault)
+				}
+			}
+			for _, canary := range []string{filepath.Join(p.root, "ran"), filepath.Join(p.base, "home", "ran")} {
+				if _, err := os.Stat(canary); err == nil {
+					t.Error("a program of the project ran:", canary)
+				}
+			}
+		})
 	}
 }

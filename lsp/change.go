@@ -29,7 +29,7 @@ func (m *Manager) Watches(path string) bool {
 
 // ForChange is For, for a change of a file: it starts a server only if its row says so. It
 // returns nil if there is none.
-func (m *Manager) ForChange(ctx context.Context, path string, hide func(context.Context) ([]string, error)) (*Client, func(), error) {
+func (m *Manager) ForChange(ctx context.Context, path string) (*Client, func(), error) {
 	if m.rootOf(path) == "" {
 		return nil, nil, nil
 	}
@@ -37,7 +37,7 @@ func (m *Manager) ForChange(ctx context.Context, path string, hide func(context.
 	if err != nil {
 		return nil, nil, err
 	}
-	return m.For(ctx, path, s.Starts, hide)
+	return m.For(ctx, path, s.Starts)
 }
 
 // Background runs f, which must end when its context does. Close waits for it. It returns

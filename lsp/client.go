@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type Process struct {
 	Stdin          io.WriteCloser
 	Stdout, Stderr io.ReadCloser
 	Control
+	Hidden    []string        // paths that it cannot read although they may exist
+	Unreached func() []string // facts on hosts that it tried in vain; nil: unknown
 }
 
 // Control ends and describes a process.
@@ -143,6 +146,26 @@ func (c *capabilities) provides(method string) capability {
 	}[method]
 }
 
+// HidesSources reports whether files of the project, which the server would read, are hidden from
+// it.
+func (c *Client) HidesSources() bool {
+	return slices.ContainsFunc(c.process.Hidden, func(path string) bool {
+		if rel, err := filepath.Rel(c.Root, path); err != nil || !filepath.IsLocal(rel) {
+			return false
+		}
+		info, err := os.Lstat(path)
+		return err == nil && (info.IsDir() || c.Server.Language(path) != "")
+	})
+}
+
+// Unreached returns facts on the hosts that the server tried in vain.
+func (c *Client) Unreached() []string {
+	if c.process.Unreached == nil {
+		return nil
+	}
+	return c.process.Unreached()
+}
+
 // Provides reports whether the server answers a request.
 func (c *Client) Provides(method string) bool {
 	return bool(c.caps.provides(method)) || c.hasRegistered(method)
@@ -252,6 +275,13 @@ func (c *Client) settings(section string) any {
 type serverError struct{ text string }
 
 func (e *serverError) Error() string { return e.text }
+
+// Refused reports whether the server answered a request with an error, such as that there is
+// nothing at a place.
+func Refused(err error) bool {
+	var answer *serverError
+	return errors.As(err, &answer) || errors.Is(err, errNoMethod)
+}
 
 // errEnded is the error for a server that ended during a request.
 var errEnded = errors.New("it ended")

@@ -150,7 +150,7 @@ func (c *Client) diagnose(ctx context.Context, d *document) ([]Diagnostic, error
 	if c.pulls() {
 		list, err = c.pull(ctx, d.path)
 	}
-	if errors.Is(err, errNoMethod) {
+	if Refused(err) { // gopls does for go.mod
 		list, err = c.pushed(ctx, d)
 	}
 	if errors.Is(err, errPulls) {

@@ -225,7 +225,6 @@ type world struct {
 	manager *Manager
 	mu      sync.Mutex
 	fakes   []*fake
-	hide    []string
 }
 
 var fakeServer = Server{Name: "fake", Command: []string{"fake-ls"}, Files: map[string]string{"*.x": "x"}, Markers: []string{"x.toml"}, Install: "install fake"}
@@ -253,7 +252,7 @@ func newWorld(t *testing.T, script func(*fake, string, json.RawMessage) any, cha
 			c(&Config{}, f)
 		}
 		w.mu.Lock()
-		w.fakes, w.hide = append(w.fakes, f), l.Hide
+		w.fakes = append(w.fakes, f)
 		w.mu.Unlock()
 		go f.serve()
 		go func() { <-f.ended; _ = fromClient.Close() }()
@@ -288,7 +287,7 @@ func (w *world) started() int {
 // open opens a file in the server and returns the client.
 func (w *world) open(name string) (*Client, *Text, error) {
 	w.t.Helper()
-	c, done, err := w.manager.For(w.t.Context(), w.path(name), true, nil)
+	c, done, err := w.manager.For(w.t.Context(), w.path(name), true)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -64,9 +64,9 @@ const (
 type Launch struct {
 	Args []string // the first is the path of the program
 	Dir  string
+	Root string   // root that Dir is in
 	Env  []string // NAME=value, in addition to the environment of commands
 	Read []string // folders of the program's installation
-	Hide []string // paths that it must not read
 	Name string   // unique
 }
 
@@ -147,10 +147,9 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// For returns a server for a file, which is in use until done is called. hide returns the
-// paths that a server that starts must not read. If start is false, it returns nil unless the
-// server runs already.
-func (m *Manager) For(ctx context.Context, path string, start bool, hide func(context.Context) ([]string, error)) (c *Client, done func(), err error) {
+// For returns a server for a file, which is in use until done is called. If start is false, it
+// returns nil unless the server runs already.
+func (m *Manager) For(ctx context.Context, path string, start bool) (c *Client, done func(), err error) {
 	s, root, program, err := m.choose(path)
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +159,7 @@ func (m *Manager) For(ctx context.Context, path string, start bool, hide func(co
 	}
 	key := s.Name + "\x00" + root
 	for {
-		i, err := m.enter(ctx, key, s, root, program, start, hide)
+		i, err := m.enter(ctx, key, s, root, program, start)
 		if err != nil || i == nil {
 			return nil, nil, err
 		}
@@ -216,9 +215,8 @@ func (m *Manager) leave(i *instance) {
 }
 
 // enter returns the instance of a key and counts its use. It starts one if there is none.
-func (m *Manager) enter(ctx context.Context, key string, s *Server, root, program string, start bool, hide func(context.Context) ([]string, error)) (*instance, error) {
-	var hidden []string
-	for looked := false; ; looked = true {
+func (m *Manager) enter(ctx context.Context, key string, s *Server, root, program string, start bool) (*instance, error) {
+	for {
 		m.mu.Lock()
 		i := m.running[key]
 		switch {
@@ -235,13 +233,13 @@ func (m *Manager) enter(ctx context.Context, key string, s *Server, root, progra
 			return nil, nil
 		}
 		wait, err := m.mayStart(key, s)
-		if err == nil && wait <= 0 && looked {
+		if err == nil && wait <= 0 {
 			var room *instance
 			if room, err = m.makeRoom(); err == nil && room == nil {
 				i = &instance{key: key, ready: make(chan struct{}), gone: make(chan struct{}), used: time.Now(), uses: 1}
 				m.running[key] = i
 				m.started++
-				l := m.launch(s, root, program, hidden, m.started)
+				l := m.launch(s, root, program, m.started)
 				m.work.Go(func() { m.start(i, s, root, l) })
 				m.look()
 				m.mu.Unlock()
@@ -270,11 +268,6 @@ func (m *Manager) enter(ctx context.Context, key string, s *Server, root, progra
 			case <-time.After(wait):
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
-			}
-		}
-		if !looked && hide != nil {
-			if hidden, err = hide(ctx); err != nil {
-				return nil, err
 			}
 		}
 	}
@@ -316,8 +309,8 @@ func (m *Manager) makeRoom() (oldest *instance, err error) {
 }
 
 // launch describes the process of a server.
-func (m *Manager) launch(s *Server, root, program string, hidden []string, n int) Launch {
-	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Env: s.Env, Hide: hidden, Name: fmt.Sprintf("language server %d", n)}
+func (m *Manager) launch(s *Server, root, program string, n int) Launch {
+	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: m.rootOf(root), Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		l.Read = append(l.Read, filepath.Dir(program), filepath.Dir(real))
 		// The program of a package of npm needs the packages beside it.
@@ -340,7 +333,7 @@ func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
 		delete(m.running, i.key)
 		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), plain.Line(err.Error())})
 		m.mu.Unlock()
-		i.err = fault.New(s.Name+" does not start: "+plain.Line(err.Error()), "Use Grep and Read; ask the user to run "+plain.Line(s.Command[0])+" by hand to see what is wrong.")
+		i.err = fault.New(s.Name+" does not start: "+strings.TrimRight(plain.Line(err.Error()), ". "), "Use Grep and Read; ask the user to run "+plain.Line(s.Command[0])+" by hand to see what is wrong.")
 		close(i.gone)
 		close(i.ready)
 	}

@@ -479,7 +479,7 @@ func TestChoose(t *testing.T) {
 			_ = json.Unmarshal(s.Options, &o)
 			got = o.TSServer.Path
 		case program == "":
-			_, _, err = m.For(t.Context(), path, true, nil)
+			_, _, err = m.For(t.Context(), path, true)
 			got = fmt.Sprint(err)
 		}
 		if got != c.want {

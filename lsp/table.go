@@ -44,9 +44,8 @@ var Table = []Server{
 	{
 		Name: "gopls", Command: []string{"gopls"}, Files: map[string]string{"*.go": "go", "go.mod": "go.mod", "go.work": "go.work", "*.gotmpl": "gotmpl"},
 		Markers: []string{"go.work", "go.mod"}, Install: "go install golang.org/x/tools/gopls@latest", Pulls: true,
-		// Downloads would fail without a network; these make them fail at once.
 		// The collector runs more often as the memory gets near the limit at which it is stopped.
-		Env:     []string{"GOPROXY=off", "GOTELEMETRY=off", "GOMEMLIMIT=1600MiB"},
+		Env:     []string{"GOTELEMETRY=off", "GOMEMLIMIT=1600MiB"},
 		Options: raw(`{"symbolMatcher": "FastFuzzy", "semanticTokens": false}`),
 	},
 	{
@@ -77,8 +76,8 @@ var Table = []Server{
 	},
 	{
 		Name: "rust-analyzer", Command: []string{"rust-analyzer"}, Files: map[string]string{"*.rs": "rust"}, Markers: []string{"Cargo.toml", "rust-project.json"},
-		Install: "rustup component add rust-analyzer", Builds: true, Env: []string{"CARGO_NET_OFFLINE=true"},
-		// The workspace is read-only, so the results of build scripts go elsewhere.
+		Install: "rustup component add rust-analyzer", Builds: true,
+		// With a folder of its own for results, it does not wait for builds of the user.
 		Options: raw(`{"checkOnSave": false, "cargo": {"targetDir": true}}`),
 	},
 	{

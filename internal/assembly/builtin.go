@@ -59,7 +59,8 @@ import (
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
 	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
-	if err := p.addTools(ctx, catalogue); err != nil {
+	access := func(name, dir string) tools.CommandAccess { return a.pipeline.ProgramAccess(name, dir) }
+	if err := p.addTools(ctx, catalogue, access); err != nil {
 		return nil, err
 	}
 	var err error
@@ -69,9 +70,9 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	return a, err
 }
 
-// addTools makes the tools and their services. catalogue returns the tools of the server,
-// which are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue) error {
+// addTools makes the tools and their services. catalogue returns the tools of the server, and
+// access that of programs that it runs; both are known once it is put together.
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(name, dir string) tools.CommandAccess) error {
 	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
@@ -113,7 +114,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
 	p.Closers = append(p.Closers, watches) // before the commands, which store the output
-	servers := p.languageServers(commands)
+	servers := p.languageServers(commands, access)
 	p.servers = servers
 	p.Closers = append(p.Closers, servers)
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })

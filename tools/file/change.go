@@ -69,6 +69,18 @@ type Options struct {
 	// Notify is called after a change, without a lock, and returns notes for the answer, such as
 	// on errors that the change caused. nil: none.
 	Notify func(context.Context, *tools.Env, Changed) []string
+
+	held bool // the locks are held: see Hold
+}
+
+// Hold locks several files, by their canonical paths, until release is called. Meanwhile, only
+// held may change them.
+func (o Options) Hold(ctx context.Context, paths ...string) (held Options, release func(), err error) {
+	if release, err = o.Locks.LockAll(ctx, paths...); err != nil {
+		return o, nil, lockError(ctx, "a file of the change", err)
+	}
+	o.held = true
+	return o, release, nil
 }
 
 // Changed describes the change of a file.
@@ -101,11 +113,13 @@ func (o Options) change(ctx context.Context, env *tools.Env, path string, make f
 	if err != nil {
 		canonical = path // Update returns the error
 	}
-	release, err := o.Locks.Lock(ctx, canonical)
-	if err != nil {
-		return Changed{}, lockError(ctx, path, err)
+	if !o.held {
+		release, err := o.Locks.Lock(ctx, canonical)
+		if err != nil {
+			return Changed{}, lockError(ctx, path, err)
+		}
+		defer release()
 	}
-	defer release()
 	c := Changed{Path: path, snapshots: o.Snapshots}
 	c.Written, err = env.Files.Update(ctx, path, func(f *workspace.Old) ([]byte, error) {
 		var err error

@@ -42,7 +42,7 @@ func (q *question) locations(ctx context.Context, at server.Position) (string, i
 	if err != nil {
 		return "", 0, err
 	}
-	list = q.sorted(list)
+	list = q.sorted(withoutHidden(q, list, server.Location.Path))
 	what := map[string]string{"findReferences": "reference", "goToDefinition": "definition", "goToImplementation": "implementation", "goToTypeDefinition": "definition"}[q.in.Operation]
 	if len(list) == 0 {
 		return q.none(what, at), 0, nil
@@ -61,7 +61,7 @@ func (q *question) locations(ctx context.Context, at server.Position) (string, i
 // none returns the answer for a place about which the server found nothing.
 func (q *question) none(what string, at server.Position) string {
 	place, line := q.at(q.path, at)
-	return fmt.Sprintf("%s found no %s for %s: %s", q.client.Server.Name, what, place, line)
+	return strings.TrimSuffix(fmt.Sprintf("%s found no %s for %s: %s", q.client.Server.Name, what, place, line), ": ")
 }
 
 // located returns a place with its line.
@@ -74,8 +74,6 @@ func (q *question) located(l server.Location) string {
 	switch {
 	case line != "":
 		return place + ": " + line
-	case q.files.of(path) != nil && l.Range.Start.Line >= q.files.of(path).Lines():
-		return place + " [the file has no such line]"
 	case q.inside(path):
 		return place
 	}
@@ -145,8 +143,10 @@ func (q *question) references(list []server.Location) string {
 				b.WriteString(" [outside of the workspace]")
 			}
 		}
-		line, column := q.line(path, l.Range.Start)
-		fmt.Fprintf(&b, "\n  %d:%d: %s", l.Range.Start.Line+1, column, cmp.Or(line, "[not readable]"))
+		b.WriteString("\n  " + q.files.place(q.client, path, l.Range.Start))
+		if line := q.files.line(path, l.Range.Start); line != "" {
+			b.WriteString(": " + line)
+		}
 	}
 	return b.String()
 }
@@ -174,11 +174,33 @@ func (q *question) hover(ctx context.Context, at server.Position) (string, int, 
 	if hover == nil || strings.TrimSpace(string(hover.Contents)) == "" {
 		return q.none("information", at), 0, nil
 	}
+	if hidden, err := q.aboutHidden(ctx, at); hidden || err != nil {
+		q.left++
+		return q.none("information", at), 0, err
+	}
 	text := []rune(plain.Lines(strings.TrimSpace(string(hover.Contents))))
 	if over := len(text) - maxHover; over > 0 {
 		return fmt.Sprintf("%s\n[%d more characters]", string(text[:maxHover]), over), 1, nil
 	}
 	return string(text), 1, nil
+}
+
+// aboutHidden reports whether the symbol at a place, or its type, is defined in a hidden file.
+func (q *question) aboutHidden(ctx context.Context, at server.Position) (bool, error) {
+	for _, operation := range []string{"goToDefinition", "goToTypeDefinition"} {
+		if !q.client.Provides(methods[operation]) {
+			continue
+		}
+		var raw json.RawMessage
+		if err := q.ask(ctx, methods[operation], server.At(q.path, at), &raw); err != nil && !server.Refused(err) {
+			return false, err
+		}
+		list, err := server.Locations(raw)
+		if err != nil || slices.ContainsFunc(list, func(l server.Location) bool { return q.files.hides(l.Path()) }) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // outline lists the symbols of the file.
@@ -191,6 +213,7 @@ func (q *question) outline(ctx context.Context) (string, int, error) {
 	n := 0
 	var write func(list []server.Symbol, indent string)
 	write = func(list []server.Symbol, indent string) {
+		slices.SortStableFunc(list, func(a, b server.Symbol) int { return a.At().Start.Line - b.At().Start.Line })
 		for i := range list {
 			s := &list[i]
 			if n++; n <= maxOutline {
@@ -219,6 +242,12 @@ func (q *question) symbols(ctx context.Context) (string, int, error) {
 	if err := q.ask(ctx, methods["workspaceSymbol"], map[string]any{"query": q.in.Query}, &list); err != nil {
 		return "", 0, err
 	}
+	list = withoutHidden(q, list, func(s server.Symbol) string {
+		if s.Location == nil {
+			return ""
+		}
+		return s.Location.Path()
+	})
 	// The order of the server is by likeness, within those of the workspace.
 	slices.SortStableFunc(list, func(a, b server.Symbol) int {
 		outside := func(s server.Symbol) int {
@@ -240,8 +269,8 @@ func (q *question) symbols(ctx context.Context) (string, int, error) {
 			fmt.Fprintf(&b, " (%s)", plain.Line(s.ContainerName))
 		}
 		if s.Location != nil && s.Location.Path() != "" {
-			_, column := q.line(s.Location.Path(), s.Location.Range.Start)
-			fmt.Fprintf(&b, " %s:%d:%d", q.shown(s.Location.Path()), s.Location.Range.Start.Line+1, column)
+			place, _ := q.at(s.Location.Path(), s.Location.Range.Start)
+			b.WriteString(" " + place)
 		}
 		b.WriteString("\n")
 	}
@@ -255,6 +284,7 @@ func (q *question) calls(ctx context.Context, at server.Position) (string, int, 
 	if err := q.ask(ctx, methods["incomingCalls"], server.At(q.path, at), &items); err != nil {
 		return "", 0, err
 	}
+	items = withoutHidden(q, items, func(i server.CallItem) string { return server.PathOf(i.URI) })
 	if len(items) == 0 {
 		return q.none("function", at), 0, nil
 	}
@@ -276,6 +306,9 @@ func (q *question) calls(ctx context.Context, at server.Position) (string, int, 
 		if err := q.ask(ctx, method, map[string]any{"item": item.Raw}, &list); err != nil {
 			return "", 0, err
 		}
+		list = withoutHidden(q, list, func(c server.HierarchyCall) string {
+			return server.PathOf(cmp.Or(c.From.URI, c.To.URI))
+		})
 		what := map[string]string{"incomingCalls": "caller", "outgoingCalls": "callee"}[q.in.Operation]
 		fmt.Fprintf(&b, title+"%s\n", file.Plural(len(list), what), name)
 		for j := range list[:min(len(list), maxCalls)] {
@@ -312,8 +345,7 @@ func (q *question) sites(path string, ranges []server.Range) string {
 			places = append(places, fmt.Sprintf("and %d more", len(ranges)-10))
 			break
 		}
-		_, column := q.line(path, r.Start)
-		places = append(places, fmt.Sprintf("%d:%d", r.Start.Line+1, column))
+		places = append(places, q.files.place(q.client, path, r.Start))
 	}
 	if len(places) == 0 {
 		return ""

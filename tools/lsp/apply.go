@@ -80,12 +80,24 @@ func newApply(o Options) *tools.Tool {
 // apply writes the files of a preview. It holds the locks of all files before it writes the
 // first one, and restores those that it wrote if another one cannot be written.
 func apply(ctx context.Context, env *tools.Env, p *preview, o Options) (tools.Result[Applied], error) {
-	a := &application{env: env, change: o.Change, files: p.files, old: make([][]byte, len(p.files)), dir: env.Session.Dir}
+	var paths []string
+	for _, f := range p.files {
+		paths = append(paths, f.path)
+	}
+	change, release, err := o.Change.Hold(ctx, paths...)
+	if err != nil {
+		return tools.Result[Applied]{}, err
+	}
+	defer release()
+	a := &application{env: env, change: change, files: p.files, old: make([][]byte, len(p.files))}
 	if err := a.write(ctx, 0); err != nil {
 		return tools.Result[Applied]{}, a.restore(err)
 	}
 	o.Previews.remove(p)
 	out := Applied{text: fmt.Sprintf("Applied %s to %s: %s.", plain.Line(p.title), file.Plural(len(p.files), "file"), p.paths(env.Session.Dir))}
+	for _, n := range a.notes {
+		out.text += "\n[" + n + "]"
+	}
 	r := tools.Result[Applied]{Effect: a.effect}
 	for i, f := range p.files {
 		out.Files = append(out.Files, f.path)
@@ -107,12 +119,12 @@ type application struct {
 	change file.Options
 	files  []target
 	old    [][]byte // content of the files before; nil: not written
-	dir    string
 	effect session.Effect
+	notes  []string
 }
 
-// write locks and checks the file i and those after it, then writes them, the last first. So
-// nothing is written before all are locked and unchanged.
+// write checks the file i and those after it, then writes them, the last first. So nothing is
+// written before all are open and unchanged. The caller holds their locks.
 func (a *application) write(ctx context.Context, i int) error {
 	if i == len(a.files) {
 		return nil
@@ -122,15 +134,20 @@ func (a *application) write(ctx context.Context, i int) error {
 		if !old.Exists || sha256.Sum256(old.Data) != f.before {
 			return nil, fault.New(plain.Line(f.path)+" has changed since the preview; nothing was written", "Ask LSP for the change again.")
 		}
-		if err := a.write(ctx, i+1); err != nil {
-			return nil, err
+		if a.old[i] == nil { // this is called again if somebody touches the file meanwhile
+			if err := a.write(ctx, i+1); err != nil {
+				return nil, err
+			}
+			a.old[i] = old.Data
 		}
-		a.old[i] = old.Data
 		return f.after, nil
 	})
 	if err != nil {
 		a.old[i] = nil
 		return err
+	}
+	for _, n := range c.Notes() {
+		a.notes = append(a.notes, plain.Line(f.path)+": "+n)
 	}
 	a.effect.Reads = append(a.effect.Reads, c.Partly(nil).Reads...)
 	return nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
@@ -145,6 +147,73 @@ func TestApplyAllOrNone(t *testing.T) {
 	}
 }
 
+// TestApplyLinks checks the change of a file under two names: by a link it is one change, and by
+// a hard link it is refused. In the first, the lock of the file is taken once.
+func TestApplyLinks(t *testing.T) {
+	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha\n"})
+	if err := os.Symlink("b.toy", filepath.Join(c.w.Root, "c.toy")); err != nil {
+		t.Skip(err)
+	}
+	got, err := c.call("LSPApply", map[string]any{"id": c.rename("Omega")})
+	if want := "Applied rename to Omega to 2 files: a.toy, b.toy."; err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if b := c.read("b.toy"); b != "Omega\n" {
+		t.Errorf("b.toy is %q", b)
+	}
+	if err := os.Link(filepath.Join(c.w.Root, "b.toy"), filepath.Join(c.w.Root, "d.toy")); err != nil {
+		t.Skip(err)
+	}
+	_, err = c.call("LSP", map[string]any{"operation": "rename", "filePath": "a.toy", "symbol": "Omega", "newName": "Alpha"})
+	if want := "the renaming cannot be previewed: b.toy and d.toy are hard links to one file, and the change would make them two. Use Edit."; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// TestApplyMany checks a change of so many files that some share a lock, and that a file that
+// is touched meanwhile does not make a second attempt of the others.
+func TestApplyMany(t *testing.T) {
+	const n = 300
+	files := map[string]string{"a.toy": "def Alpha\n"}
+	for i := range n {
+		files[fmt.Sprintf("f%03d.toy", i)] = "Alpha\n"
+	}
+	c := newCalls(t, files)
+	id := c.rename("Omega")
+	p, env, err := c.prepare("LSPApply", map[string]any{"id": id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := workspace.OpenRoots([]string{c.w.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	touched := false
+	env.Files = workspace.NewFiles(roots, func(_, canonical string) error {
+		if filepath.Base(canonical) == "f299.toy" && !touched { // all others are open
+			touched = true
+			c.write("f000.toy", "Alpha\n")
+		}
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failing test waits this long
+	defer cancel()
+	r, err := p.Run(ctx, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := text(r)
+	if err != nil || !strings.HasPrefix(got, "Applied rename to Omega to 301 files") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for name := range files {
+		if text := c.read(name); !strings.HasSuffix(text, "Omega\n") {
+			t.Errorf("%s is %q", name, text)
+		}
+	}
+}
+
 // TestApplyIsJudged checks that rules see each file that a preview changes.
 func TestApplyIsJudged(t *testing.T) {
 	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha\n"})
@@ -163,16 +232,34 @@ func TestApplyIsJudged(t *testing.T) {
 	}
 }
 
-// TestDenied checks that no line of a file is shown that the rules deny to read, and that such a
-// file is in no preview.
+// TestDenied checks that no answer is about a file that the rules deny to read: not its lines,
+// not the names in it, and not what hover knows of them. Such a file is in no preview.
 func TestDenied(t *testing.T) {
-	c := newCalls(t, map[string]string{"a.toy": "def Alpha\n", "b.toy": "Alpha secret\n"})
+	c := newCalls(t, map[string]string{"a.toy": "def Alpha\nBeta\n", "b.toy": "Alpha secret\ndef Beta\ndef Betamax\n"})
 	roots, err := workspace.OpenRoots([]string{c.w.Root})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer roots.Close()
-	call := func(args map[string]any) (string, error) {
+	for _, step := range []struct{ operation, symbol, want string }{
+		{"findReferences", "Alpha", "1 reference in 1 file:\na.toy\n  1:5: def Alpha\n[in files that the rules hide: 1 more result]"},
+		{"goToDefinition", "Beta", "toy-ls found no definition for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"hover", "Alpha", "**Alpha**\\x00\n\na name"},
+		{"hover", "Beta", "toy-ls found no information for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"workspaceSymbol", "", "toy-ls found no symbol for Beta\n[in files that the rules hide: 2 more results]"},
+		{"prepareCallHierarchy", "Beta", "toy-ls found no function for a.toy:2:1: Beta\n[in files that the rules hide: 1 more result]"},
+		{"incomingCalls", "Alpha", "0 callers of function Alpha a.toy:1:5\n[in files that the rules hide: 1 more result]"},
+		{"rename", "Alpha", "the renaming cannot be previewed: denied by a rule. Use Edit."},
+	} {
+		args := map[string]any{"operation": step.operation, "filePath": "a.toy", "newName": "x", "query": "Beta"}
+		switch step.operation {
+		case "workspaceSymbol":
+		case "findReferences":
+			delete(args, "query")
+			fallthrough
+		default:
+			args["symbol"] = step.symbol
+		}
 		p, env, err := c.prepare("LSP", args)
 		if err != nil {
 			t.Fatal(err)
@@ -183,18 +270,15 @@ func TestDenied(t *testing.T) {
 			}
 			return nil
 		})
-		r, err := p.Run(t.Context(), env)
-		if err != nil {
-			return "", err
+		got := ""
+		if r, err := p.Run(t.Context(), env); err != nil {
+			got = err.Error()
+		} else {
+			got = text(r)
 		}
-		return text(r), nil
-	}
-	const want = "2 references in 2 files:\na.toy\n  1:5: def Alpha\nb.toy\n  1:1: [not readable]"
-	if got, err := call(map[string]any{"operation": "findReferences", "filePath": "a.toy", "symbol": "Alpha"}); err != nil || got != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := call(map[string]any{"operation": "rename", "filePath": "a.toy", "symbol": "Alpha", "newName": "x"}); err == nil || err.Error() != "the renaming cannot be previewed: denied by a rule. Use Edit." {
-		t.Error(err)
+		if got != step.want {
+			t.Errorf("%s %s: %q", step.operation, step.symbol, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,12 +115,15 @@ type notice struct {
 
 // compare returns what the change caused, as notes.
 func (n *notice) compare(ctx context.Context) []string {
-	client, done, err := n.servers.ForChange(ctx, n.path, hidden(n.env))
+	client, done, err := n.servers.ForChange(ctx, n.path)
 	if err != nil || client == nil {
 		return nil
 	}
 	defer done()
 	change, err := client.Compare(ctx, n.path, n.before, n.after, n.seen)
+	files := newLines(n.env)
+	files.texts[n.path] = n.after
+	change.New = slices.DeleteFunc(change.New, func(f server.Finding) bool { return files.hides(f.Path) })
 	if err != nil || len(change.New) == 0 && change.Fixed == 0 {
 		return nil
 	}
@@ -139,14 +143,9 @@ func (n *notice) compare(ctx context.Context) []string {
 			break
 		}
 		f := &change.New[i]
-		line := n.after.Line(f.Range.Start.Line)
-		column := f.Range.Start.Character + 1
-		if f.Path == n.path {
-			column = client.Column(line, f.Range.Start)
-		}
-		note += fmt.Sprintf("\n  %s:%d:%d: %s", n.shown(f.Path), f.Range.Start.Line+1, column, Describe(&f.Diagnostic))
+		note += fmt.Sprintf("\n  %s:%s: %s", n.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
 	}
-	return []string{note}
+	return append([]string{note}, lacks(client)...)
 }
 
 func (n *notice) shown(path string) string {

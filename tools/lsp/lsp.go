@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +119,7 @@ type question struct {
 	client *server.Client
 	files  *lines
 	notes  []string
+	left   int // number of results in hidden files, which are left out
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, error) {
@@ -132,13 +132,20 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	if q.text, err = server.NewText(data); err != nil {
 		return Output{}, fault.New(plain.Line(in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
 	}
-	q.files = &lines{env: env, texts: map[string]*server.Text{path: q.text}}
+	q.files = newLines(env)
+	q.files.texts[path] = q.text
 	out, err := q.once(ctx, o, info)
 	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err { // it may have ended before the question
 		out, err = q.once(ctx, o, info)
 	}
 	if err != nil {
 		return Output{}, q.failure(ctx, o, err)
+	}
+	if (in.Operation == "diagnostics") == (out.Results > 0) {
+		q.notes = append(q.notes, lacks(q.client)...)
+	}
+	if q.left > 0 {
+		q.notes = append(q.notes, "in files that the rules hide: "+file.Plural(q.left, "more result"))
 	}
 	for _, n := range q.notes {
 		out.text += "\n[" + n + "]"
@@ -148,12 +155,12 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 
 // once asks a server.
 func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out Output, err error) {
-	client, done, err := o.Servers.For(ctx, q.path, true, hidden(q.env))
+	client, done, err := o.Servers.For(ctx, q.path, true)
 	if err != nil {
 		return out, err
 	}
 	defer done()
-	q.client, q.notes = client, nil
+	q.client, q.notes, q.left = client, nil, 0
 	ctx, cancel := server.Limit(ctx)
 	defer cancel()
 	if err := client.Open(ctx, q.path, q.text, info); err != nil {
@@ -164,25 +171,38 @@ func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out O
 	return out, err
 }
 
-// hidden returns a function for the paths that rules hide from a server that starts.
-func hidden(env *tools.Env) func(context.Context) ([]string, error) {
-	if env.Commands.RestrictedPaths == nil {
-		return nil
-	}
-	return func(ctx context.Context) ([]string, error) {
-		r, err := env.Commands.RestrictedPaths(ctx)
-		return r.Hidden, err
-	}
-}
-
 // failure returns the error for a question that the server did not answer.
 func (q *question) failure(ctx context.Context, o Options, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
 	}
-	text := plain.Line(o.Servers.Why(q.client, err).Error())
-	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+text, "Check the place; if it is right, try once more, then use Grep and Read.")
+	next := "Try once more, then use Grep and Read."
+	if server.Refused(err) {
+		next = "Use another place or operation, or Grep and Read."
+	}
+	return fault.New(q.client.Server.Name+" failed at "+q.in.Operation+": "+strings.Join(append([]string{fact(o.Servers.Why(q.client, err))}, lacks(q.client)...), "; "), next)
+}
+
+// lacks returns notes on what a server could not read or reach, which may be the reason that it
+// found too little or too many problems.
+func lacks(c *server.Client) (notes []string) {
+	if c.HidesSources() {
+		notes = append(notes, "the rules hide files of the project from "+c.Server.Name+", so that names or imports may seem to be missing")
+	}
+	for _, f := range c.Unreached() {
+		notes = append(notes, c.Server.Name+" did not connect: "+f)
+	}
+	return notes
+}
+
+// fact returns an error as a clause, to which a next step is added.
+func fact(err error) string {
+	text := err.Error()
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		text = f.Fact
+	}
+	return strings.TrimRight(plain.Line(text), ". ")
 }
 
 // answer asks the server and returns the text of the answer, and the number of results.
@@ -234,17 +254,5 @@ func (q *question) shown(path string) string {
 
 // at returns a place for the model, as path:line:column, and its line.
 func (q *question) at(path string, p server.Position) (place, line string) {
-	line, column := q.line(path, p)
-	return fmt.Sprintf("%s:%d:%d", q.shown(path), p.Line+1, column), line
-}
-
-// line returns the line at a position, ready to show, and the column in characters. If the
-// file may not be read, the line is "".
-func (q *question) line(path string, p server.Position) (line string, column int) {
-	t := q.files.of(path)
-	if t == nil {
-		return "", p.Character + 1
-	}
-	line = t.Line(p.Line)
-	return file.Shorten(file.Plain(strings.TrimSpace(line))), q.client.Column(line, p)
+	return q.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
 }

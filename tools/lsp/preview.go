@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,7 +120,7 @@ func (q *question) rename(ctx context.Context, at server.Position, previews *Pre
 	}
 	p, diff, err := q.preview("rename to "+plain.Line(q.in.NewName), edit)
 	if err != nil {
-		return "", 0, fault.New("the renaming cannot be previewed: "+plain.Line(err.Error()), "Use Edit.")
+		return "", 0, fault.New("the renaming cannot be previewed: "+fact(err), "Use Edit.")
 	}
 	if len(p.files) == 0 {
 		return "This changes nothing.", 0, nil
@@ -151,14 +152,18 @@ func (q *question) actions(ctx context.Context, at server.Position, previews *Pr
 		return "", 0, err
 	}
 	var b strings.Builder
-	shown, others := 0, []string(nil)
+	shown, more, others := 0, 0, []string(nil)
 	for i := range list {
 		a := &list[i]
 		if len(a.Disabled) > 0 && string(a.Disabled) != "null" {
 			continue
 		}
+		if shown == maxActions {
+			more++
+			continue
+		}
 		p, diff, err := q.action(ctx, a)
-		if err != nil || len(p.files) == 0 || shown == maxActions {
+		if err != nil || len(p.files) == 0 {
 			others = append(others, plain.Quote(a.Title))
 			continue
 		}
@@ -171,6 +176,9 @@ func (q *question) actions(ctx context.Context, at server.Position, previews *Pr
 			fmt.Fprintf(&b, " [%s]", plain.Line(a.Kind))
 		}
 		b.WriteString("\n" + diff)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "[%d more]\n", more)
 	}
 	if len(others) > 0 {
 		fmt.Fprintf(&b, "[without a preview, since they are commands or change more than the content of files: %s]\n", strings.Join(others[:min(len(others), maxActions)], ", "))
@@ -206,15 +214,13 @@ func (q *question) preview(title string, edit *server.WorkspaceEdit) (*preview, 
 		return nil, "", fmt.Errorf("it changes %d files, more than %d", len(edits), maxFiles)
 	}
 	p := &preview{owner: q.env.Session.Owner(), title: title}
+	merged, err := q.merge(edits)
+	if err != nil {
+		return nil, "", err
+	}
 	var diff strings.Builder
-	for _, path := range slices.Sorted(maps.Keys(edits)) {
-		if !q.inside(path) {
-			return nil, "", fmt.Errorf("it changes %s, which is outside of the workspace", q.shown(path))
-		}
-		data, _, canonical, err := readFile(q.env, path)
-		if err != nil {
-			return nil, "", err
-		}
+	for _, f := range merged {
+		path, data := f.path, f.data
 		text, err := server.NewText(data)
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", q.shown(path), err)
@@ -222,14 +228,14 @@ func (q *question) preview(title string, edit *server.WorkspaceEdit) (*preview, 
 		if path == q.path && text.Content() != q.text.Content() {
 			return nil, "", fmt.Errorf("%s changed meanwhile", q.shown(path))
 		}
-		after, err := q.client.Apply(text, edits[path])
+		after, err := q.client.Apply(text, f.edits)
 		if err != nil {
 			return nil, "", fmt.Errorf("the change of %s is wrong: %w", q.shown(path), err)
 		}
 		if after == string(data) {
 			continue
 		}
-		p.files = append(p.files, target{canonical, sha256.Sum256(data), []byte(after)})
+		p.files = append(p.files, target{path, sha256.Sum256(data), []byte(after)})
 		shown := q.shown(path) + "\n" + file.Unified(file.Diff(string(data), after))
 		if diff.Len()+len(shown) > maxDiff {
 			shown = q.shown(path) + " [its diff is not shown]\n"
@@ -238,6 +244,48 @@ func (q *question) preview(title string, edit *server.WorkspaceEdit) (*preview, 
 	}
 	p.diff = diff.String()
 	return p, p.diff, nil
+}
+
+// edited is a file with the edits of a server.
+type edited struct {
+	path  string // canonical
+	data  []byte
+	info  os.FileInfo
+	edits []server.TextEdit
+}
+
+// merge reads the files of edits, sorted by path. Edits of one file under several names, such
+// as links, become those of one; the same edit counts once.
+func (q *question) merge(edits map[string][]server.TextEdit) (list []*edited, err error) {
+	for _, path := range slices.Sorted(maps.Keys(edits)) {
+		outside := fmt.Errorf("it changes %s, which is outside of the workspace", q.shown(path))
+		if !q.inside(path) {
+			return nil, outside
+		}
+		data, info, canonical, err := readFile(q.env, path)
+		if err != nil {
+			return nil, err
+		}
+		if !q.inside(canonical) {
+			return nil, outside
+		}
+		i := slices.IndexFunc(list, func(e *edited) bool { return os.SameFile(e.info, info) })
+		if i < 0 {
+			list = append(list, &edited{canonical, data, info, edits[path]})
+			continue
+		}
+		same := list[i]
+		if same.path != canonical {
+			return nil, fmt.Errorf("%s and %s are hard links to one file, and the change would make them two", q.shown(same.path), q.shown(canonical))
+		}
+		for _, e := range edits[path] {
+			if !slices.Contains(same.edits, e) {
+				same.edits = append(same.edits, e)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *edited) int { return strings.Compare(a.path, b.path) })
+	return list, nil
 }
 
 // paths names the files of a preview for the user, at most ten.

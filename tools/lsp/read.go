@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
@@ -47,6 +48,12 @@ func readFile(env *tools.Env, path string) (data []byte, info os.FileInfo, canon
 type lines struct {
 	env   *tools.Env
 	texts map[string]*server.Text // nil for one that may not or cannot be read
+	// hidden stores the results of hides.
+	hidden map[string]bool
+}
+
+func newLines(env *tools.Env) *lines {
+	return &lines{env, map[string]*server.Text{}, map[string]bool{}}
 }
 
 // of returns the text of a file, or nil.
@@ -60,6 +67,53 @@ func (l *lines) of(path string) *server.Text {
 		l.texts[path], _ = server.NewText(data)
 	}
 	return l.texts[path]
+}
+
+// place returns a position as line:column, in characters from 1. Without the text of the file,
+// the column is not known.
+func (l *lines) place(c *server.Client, path string, p server.Position) string {
+	t := l.of(path)
+	if t == nil {
+		return fmt.Sprint(p.Line + 1)
+	}
+	return fmt.Sprintf("%d:%d", p.Line+1, c.Column(t.Line(p.Line), p))
+}
+
+// line returns the line at a position, ready to show. It is "" if the file may not be read.
+func (l *lines) line(path string, p server.Position) string {
+	t := l.of(path)
+	switch {
+	case t == nil:
+		return ""
+	case p.Line < 0 || p.Line >= t.Lines():
+		return "[the file has no such line]"
+	}
+	return file.Shorten(file.Plain(strings.TrimSpace(t.Line(p.Line))))
+}
+
+// hides reports whether no answer may be about a file: rules hide it, or it is in the workspace
+// and may not be read. Files outside of the workspace, such as those of a standard library, are
+// named without their content.
+func (l *lines) hides(path string) bool {
+	hidden, ok := l.hidden[path]
+	if ok || path == "" {
+		return hidden
+	}
+	if slices.ContainsFunc(l.env.Session.Roots, func(root string) bool { return workspace.Within(root, path) }) {
+		hidden = !l.env.Files.Allowed(path)
+	} else if canonical, err := workspace.Canonical(path); err == nil && l.env.Commands.HidingRule != nil {
+		hidden = l.env.Commands.HidingRule(canonical) != ""
+	}
+	l.hidden[path] = hidden
+	return hidden
+}
+
+// withoutHidden returns the part of a list that is not about hidden files. It notes how much that
+// leaves out.
+func withoutHidden[T any](q *question, list []T, path func(T) string) []T {
+	kept := slices.DeleteFunc(slices.Clone(list), func(e T) bool { return q.files.hides(path(e)) })
+	q.left += len(list) - len(kept)
+	return kept
 }
 
 // maxCandidates is the limit of candidates for a name in an error.

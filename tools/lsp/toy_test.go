@@ -23,7 +23,7 @@ import (
 )
 
 // toy is a server for a language of which the lines "def NAME" declare names, and lines with
-// BAD have an error. It reads the files of its project, and those that are open.
+// BAD, or with the word needs and a name that no file declares, have an error. It reads the files of its project, and those that are open.
 type toy struct {
 	mu   sync.Mutex
 	root string
@@ -220,9 +220,14 @@ func (t *toy) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Req
 			time.Sleep(5 * time.Second)
 			t.mu.Lock()
 		}
+		all := ""
+		t.each(func(_ string, _ int, line string) { all += line + "\n" })
 		t.each(func(file string, n int, line string) {
 			if i := strings.Index(line, "BAD"); i >= 0 && file == path {
 				out = append(out, map[string]any{"range": placed{file, n, i, i + 3}.rng(), "severity": 1, "code": 7, "source": "toy", "message": "this is bad"})
+			}
+			if i := strings.Index(line, "needs "); i >= 0 && file == path && !strings.Contains(all, "def "+line[i+6:]) {
+				out = append(out, map[string]any{"range": placed{file, n, i, i + 3}.rng(), "severity": 1, "message": "there is no " + line[i+6:]})
 			}
 		})
 		result = map[string]any{"kind": "full", "items": out}
@@ -288,13 +293,16 @@ func (p *pipes) Exit() string            { return "exited with code 0" }
 func (p *pipes) End(time.Duration) error { return p.Close() }
 func (p *pipes) Memory() int64           { return 0 }
 
+// lacking is what servers cannot read or reach.
+var lacking struct{ hidden, unreached []string }
+
 func startToy(context.Context, server.Launch) (server.Process, error) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	words, stderr := io.Pipe()
 	p := &pipes{Reader: fromClient, Writer: toClient, closers: []io.Closer{fromClient, toClient, stderr}, done: make(chan struct{})}
 	jsonrpc2.NewConn(context.Background(), jsonrpc2.NewBufferedStream(p, jsonrpc2.VSCodeObjectCodec{}), new(toy), jsonrpc2.SetLogger(quiet{}))
-	return server.Process{Stdin: toServer, Stdout: fromServer, Stderr: words, Control: p}, nil
+	return server.Process{Stdin: toServer, Stdout: fromServer, Stderr: words, Control: p, Hidden: lacking.hidden, Unreached: func() []string { return lacking.unreached }}, nil
 }
 
 type quiet struct{}

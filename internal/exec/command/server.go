@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/process"
-	"mcp-toolset/internal/exec/sandbox"
 )
 
 // ServerSpec describes a program that talks over its standard input and output for longer
@@ -22,8 +21,10 @@ type ServerSpec struct {
 	Dir   string
 	Env   []string // overrides variables that commands inherit
 	Read  []string // further folders that the program reads: those of its installation
-	Hide  []string // further paths that it must not read
-	Owner string   // owner of its folder for temporary files; no other server has it
+	Owner string   // owner of its network and of its folder for temporary files; no other server has it
+	// The others are those of Spec.
+	Hide, Protect, Names []string
+	Proxy                func(l net.Listener, local Local) (stop func() []string)
 }
 
 // Server is a program that StartServer started.
@@ -31,20 +32,23 @@ type Server struct {
 	Stdin          *os.File // the caller closes all three
 	Stdout, Stderr *os.File
 
+	enclosure
 	process *process.Process
-	layer   io.Closer
 }
 
-// StartServer starts a program in the sandbox of a command, with two differences: it has no
-// network, and the workspace is read-only, since questions to a language server must not
-// change files. Caches of toolchains are writable, as for a command. Where the sandbox is
-// off or does not work, the program is not confined, as a command is not. Its process tree
-// ends with the program, with End, and with Close. The context applies only to the start.
+// StartServer starts a program in the sandbox of a command: with its write rules, and its
+// network. Since nobody is asked before it starts, it has no network in the mode Ask where
+// it cannot have one of its own. Where the sandbox is off or does not work, the program is not
+// confined, as a command is not. Its process tree ends with the program, with End, and with
+// Close. The context applies only to the start.
 func (c *Commands) StartServer(ctx context.Context, s ServerSpec) (*Server, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
 	server, err := c.startServer(ctx, s)
+	if errors.Is(err, process.ErrNetworkGone) {
+		server, err = c.startServer(ctx, s) // in a new one
+	}
 	if err != nil {
 		c.active.Done()
 		return nil, err
@@ -52,16 +56,15 @@ func (c *Commands) StartServer(ctx context.Context, s ServerSpec) (*Server, erro
 	go func() {
 		defer c.active.Done()
 		<-server.process.Done()
-		if server.layer != nil {
-			_ = server.layer.Close()
-		}
-		c.temp.forget(s.Owner)
+		server.leave()
+		c.Forget(s.Owner)
 	}()
 	return server, nil
 }
 
 func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, err error) {
-	confined, err := c.confines(ctx, Spec{})
+	own := Spec{Dir: s.Dir, Owner: s.Owner, Hide: s.Hide, Protect: s.Protect, Names: s.Names, Proxy: s.Proxy, installed: s.Read, unasked: true}
+	confined, err := c.confines(ctx, own)
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +75,7 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{}
-	spec := process.Spec{Args: s.Args, Dir: s.Dir, Env: lastOfEach(append(c.environment(s.Dir, temp), s.Env...))}
-	if confined {
-		spec.Env = c.withGitSettings(spec.Env, temp)
-		p, covered := c.serverPolicy(s, temp), c.Report(ctx).Write.Coverage
-		server.layer = c.grantCaches(&p, covered.Layers)
-		spec.Confine = encode(confinement{Policy: p, Landlock: covered.Landlock, Seccomp: covered.Seccomp, Mounts: covered.Mounts})
-	}
+	server := &Server{enclosure: enclosure{commands: c}}
 	var theirs [3]*os.File
 	defer func() {
 		if err == nil {
@@ -90,11 +86,22 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 				_ = f.Close()
 			}
 		}
-		if server.layer != nil {
-			_ = server.layer.Close()
-		}
-		c.temp.forget(s.Owner)
+		server.leave()
+		c.Forget(s.Owner)
 	}()
+	spec := process.Spec{Args: s.Args, Dir: s.Dir, Env: lastOfEach(append(c.environment(s.Dir, temp), s.Env...))}
+	if c.networked(own, confined, c.Report(ctx)) {
+		if server.network, err = c.attach(ctx, own); err != nil {
+			return nil, err
+		}
+		spec.Network, spec.Env = server.network.own.Network, server.network.environment(spec.Env)
+	}
+	if confined {
+		spec.Env = c.withGitSettings(spec.Env, temp)
+		if spec.Confine, err = server.confine(own, temp, c.Report(ctx)); err != nil {
+			return nil, err
+		}
+	}
 	if theirs[0], server.Stdin, err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
@@ -113,20 +120,8 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 	return server, err
 }
 
-// serverPolicy returns the policy of a server, without caches.
-func (c *Commands) serverPolicy(s ServerSpec, temp string) sandbox.Policy {
-	p := c.policy(false, temp)
-	p.Network = false
-	p.Read = append(p.Read, p.Write...)
-	p.Write = nil
-	p.Hide = append(p.Hide, s.Hide...)
-	for _, folder := range s.Read {
-		if real := resolved(folder); real != "/" && !holdsAny(real, p.Hide) && !c.writes(folder, real) {
-			p.Read = append(p.Read, real)
-		}
-	}
-	return p
-}
+// Contained reports whether the program is confined.
+func (s *Server) Contained() bool { return s.policy != nil }
 
 // Done returns a channel that is closed when the program and all processes it started have
 // ended.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,17 +49,17 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerConfined checks that a server changes nothing in the workspace, reads no secrets
-// and reaches no network, and that its variables and folders are those of the spec.
+// TestServerConfined checks that a server has the write rules of a command, reads no secrets and
+// has no network outside of its proxy, and that its variables and folders are those of the spec.
 func TestServerConfined(t *testing.T) {
-	c, root := newCommands(t, nil)
+	c, root := newCommands(t, func(c *Config) { c.Network = Ask })
 	if !c.Report(t.Context()).Write.InForce() {
 		t.Skip("commands are not confined here")
 	}
 	tool := filepath.Join(t.TempDir(), "tool")
 	secret := filepath.Join(c.config.Home, ".ssh", "id_rsa")
-	hidden := filepath.Join(root, "hidden")
-	for _, path := range []string{filepath.Join(tool, "file"), secret, hidden} {
+	hidden, unchanged := filepath.Join(root, "hidden"), filepath.Join(root, "unchanged")
+	for _, path := range []string{filepath.Join(tool, "file"), secret, hidden, unchanged, filepath.Join(root, ".git", "hooks", "x.sample"), filepath.Join(root, ".git", "HEAD")} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,10 @@ func TestServerConfined(t *testing.T) {
 		}
 	}
 	for _, step := range []struct{ script, want string }{
-		{`echo x >canary || echo refused`, "refused"},
+		{`echo x >made && cat made`, "x"},
+		{`echo x >unchanged || echo refused`, "refused"},
+		{`echo x >.git/hooks/pre-commit || echo refused`, "refused"},
+		{`echo x >$HOME/made || echo refused`, "refused"},
 		{`cat hidden || echo refused`, "refused"},
 		{`cat ` + secret + ` || echo refused`, "refused"},
 		{`cat "$TOOL/file"`, "content"},
@@ -77,13 +81,52 @@ func TestServerConfined(t *testing.T) {
 	} {
 		_, out := startServer(t, c, "{ "+step.script+"; } 2>/dev/null", func(s *ServerSpec) {
 			s.Env, s.Read, s.Hide = []string{"VAR=1", "TOOL=" + tool}, []string{tool}, []string{hidden}
+			s.Protect = []string{unchanged}
 		})
 		if line, err := out.ReadString('\n'); strings.TrimSpace(line) != step.want {
 			t.Errorf("%s: %q, %v", step.script, line, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(root, "canary")); err == nil {
-		t.Error("a server wrote into the workspace")
+}
+
+// TestServerNetwork checks that a server in the mode Ask reaches its own proxy and nothing else,
+// and that nothing of its network is left after its end.
+func TestServerNetwork(t *testing.T) {
+	c, _ := networkCommands(t)
+	out := listenOutside(t)
+	stopped := make(chan struct{})
+	s, from := startServer(t, c, `at=${http_proxy#http://}; (echo x >/dev/tcp/127.0.0.1/`+out.tcp4+`) 2>/dev/null || echo refused; exec 3<>/dev/tcp/${at%:*}/${at#*:}; read -u3 line; echo "$line"; read x`, func(s *ServerSpec) {
+		s.Proxy = func(l net.Listener, local Local) func() []string {
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = io.WriteString(conn, "from the proxy\n")
+					_ = conn.Close()
+				}
+			}()
+			return func() []string { close(stopped); return nil }
+		}
+	})
+	for _, want := range []string{"refused\n", "from the proxy\n"} {
+		if line, err := from.ReadString('\n'); err != nil || line != want {
+			t.Error(line, err)
+		}
+	}
+	if got := out.all(); len(got) > 0 {
+		t.Error("it reached", got)
+	}
+	if err := s.End(0); err != nil {
+		t.Error(err)
+	}
+	<-stopped
+	c.active.Wait() // for the work after its end
+	c.networks.mu.Lock()
+	defer c.networks.mu.Unlock()
+	if n := len(c.networks.owners); n > 0 {
+		t.Error(n, "networks are left")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -52,6 +51,11 @@ type Spec struct {
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
 	Grace time.Duration
+
+	installed []string // further folders that it reads, unless they hold hidden paths
+	// unasked reports that nobody can be asked before it starts, so that in the mode Ask
+	// it has a network of its own or none.
+	unasked bool
 }
 
 // Running is a command that was started.
@@ -59,16 +63,11 @@ type Running struct {
 	Output  *spool.Log
 	Started time.Time
 
-	commands *Commands
-	process  *process.Process
-	policy   *sandbox.Policy // nil: not confined
-	dir      string
-	script   string
-	marker   *os.File  // file in which the shell stores its last folder
-	guarded  *watched  // its protected names; nil: none are watched
-	layer    io.Closer // lock of its layer over caches; nil: it has none
-	network  *attached // nil: that of the server, or none
-	undo     func()    // removes files that were made for it and not used; nil: none were
+	enclosure
+	process *process.Process
+	dir     string
+	script  string
+	marker  *os.File // file in which the shell stores its last folder
 
 	endReason chan EndReason // the first reason to end it
 	once      sync.Once
@@ -145,7 +144,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{commands: c, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	r := &Running{enclosure: enclosure{commands: c}, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
 	// The marker is read through this descriptor, so a replacement by the command is
 	// ignored.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
@@ -182,9 +181,6 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		runner = c.free
 	}
 	if err := r.start(ctx, runner, s.Name, spec); err != nil {
-		if r.guarded != nil {
-			c.guard.end(r.guarded)
-		}
 		r.release()
 		return nil, err
 	}
@@ -248,14 +244,10 @@ func (r *Running) watch() {
 		}
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
-	var unreached []string
-	if r.network != nil {
-		unreached = r.network.detach()
-	}
+	w, unreached := r.leave()
 	var removed, appeared []string
-	if r.guarded != nil {
-		removed = r.commands.guard.end(r.guarded)
-		appeared = r.guarded.appeared
+	if w != nil {
+		removed, appeared = w.removed, w.appeared
 	}
 	cut := false
 	select {
@@ -276,7 +268,6 @@ func (r *Running) watch() {
 		why = ByItself // it ended before the request
 	}
 	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
-	r.network = nil
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -316,18 +307,9 @@ func (r *Running) standing() string {
 // maxDir is the kernel's limit of the path of a folder, in bytes.
 const maxDir = 4096
 
-// release removes the marker and the files that were made for the command and not used,
-// and unlocks the layer.
+// release leaves the sandbox and removes the marker.
 func (r *Running) release() {
-	if r.network != nil {
-		r.network.detach()
-	}
-	if r.undo != nil {
-		r.undo()
-	}
-	if r.layer != nil {
-		_ = r.layer.Close()
-	}
+	r.leave()
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
 	if onWindows || r.commands.Language() == PowerShell {
