@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// repository makes a repository with a file and a script that builds it.
-func repository(t *testing.T, root string) func(args ...string) string {
+// newCheckout makes a repository with a file and a script that builds it.
+func newCheckout(t *testing.T, root string) func(args ...string) string {
 	t.Helper()
 	git := func(args ...string) string {
 		t.Helper()
@@ -42,7 +42,7 @@ func repository(t *testing.T, root string) func(args ...string) string {
 func TestWorktreesApart(t *testing.T) {
 	t.Parallel()
 	server := startShellHTTP(t)
-	git := repository(t, server.root)
+	git := newCheckout(t, server.root)
 	put(t, filepath.Join(server.root, ".git/hooks/post-checkout"), "#!/bin/sh\ntouch "+server.root+"/hooked\n")
 	if err := os.Chmod(filepath.Join(server.root, ".git/hooks/post-checkout"), 0o755); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestWorktreeKilled(t *testing.T) {
 	base := newBase(t)
 	env := []string{"MCP_TOOLSET_STATE_DIR=" + filepath.Join(base, "state")}
 	s := startShell(t, shellOptions{env: env, bare: true})
-	repository(t, s.root)
+	newCheckout(t, s.root)
 	worktrees := func(args ...string) string {
 		cmd := exec.Command(binary(t), append([]string{"worktrees"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
@@ -208,7 +208,7 @@ func TestWorktreeClientRoots(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
 	root, other := filepath.Join(base, "root"), filepath.Join(base, "other")
-	repository(t, root)
+	newCheckout(t, root)
 	if err := os.Mkdir(other, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"mcp-toolset/internal/consent/approval"
 	faults "mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/web/site"
 )
@@ -65,6 +66,22 @@ func (c *call) newConnections() (tools.Connections, func()) {
 		s.request.Ask = c.Ask
 	}
 	return tools.Connections{Allow: s.allow, CheckAddr: s.check}, sync.OnceFunc(func() { close(s.ended) })
+}
+
+// ProgramAccess returns the access of a program that the server runs for all sessions, such as
+// a language server, with the working directory dir. What would be asked is refused. The name
+// stands for the call in the audit log.
+func (p *Pipeline) ProgramAccess(name, dir string) tools.CommandAccess {
+	s := &connections{p: p, ended: make(chan struct{}), request: Request{
+		Tool: approval.Network, Session: session.New(session.Config{ID: name, Roots: []string{dir}, Stateless: true}), Log: p.Log, ID: name, Unattended: true,
+	}}
+	close(s.ended)
+	return tools.CommandAccess{
+		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
+			return p.restrictedPaths(ctx, p.Policy.HidingRules(dir, false), p.Roots.Paths(), nil)
+		},
+		Connections: tools.Connections{Allow: s.allow, CheckAddr: s.check},
+	}
 }
 
 // newCall returns the call for a connection to a site.

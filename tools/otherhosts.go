@@ -32,7 +32,8 @@ func init() {
 	}
 	add("LS list_dir list_directory", run("use Glob, or %s with ls", use("Glob"))...)
 	add("read_file view view_file open_file NotebookRead", use("Read"))
-	add("search_files grep_search codebase_search search_code ripgrep LSP", use("Grep"))
+	add("search_files grep_search codebase_search search_code ripgrep", use("Grep"))
+	add("LSP go_to_definition find_references find_definition getDiagnostics get_diagnostics find_symbol", use("LSP"), use("Grep"))
 	add("find_files file_search glob_file_search", use("Glob"))
 	add("write_file create_file save_file", use("Write"))
 	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch", use("Edit"))

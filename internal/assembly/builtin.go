@@ -27,6 +27,7 @@ import (
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/lsp"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -37,6 +38,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	lsptools "mcp-toolset/tools/lsp"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
@@ -60,7 +62,8 @@ import (
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
 	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
-	if err := p.addTools(ctx, catalogue); err != nil {
+	access := func(name, dir string) tools.CommandAccess { return a.pipeline.ProgramAccess(name, dir) }
+	if err := p.addTools(ctx, catalogue, access); err != nil {
 		return nil, err
 	}
 	var err error
@@ -70,9 +73,9 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	return a, err
 }
 
-// addTools makes the tools and their services. catalogue returns the tools of the server,
-// which are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue) error {
+// addTools makes the tools and their services. catalogue returns the tools of the server, and
+// access that of programs that it runs; both are known once it is put together.
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(name, dir string) tools.CommandAccess) error {
 	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
@@ -88,7 +91,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
-	searches := new(websearch.Searches)
+	searches, previews := new(websearch.Searches), new(lsptools.Previews)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
@@ -114,6 +117,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
+		previews.Forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
 		if carry != nil {
@@ -123,6 +127,9 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Changing = commands.Changing
 	watches := new(monitor.Running)
 	p.Closers = append(p.Closers, watches) // before the commands, which store the output
+	servers := p.languageServers(commands, access)
+	p.servers = servers
+	p.Closers = append(p.Closers, servers)
 	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {
 		return err
@@ -140,7 +147,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, worktrees})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -157,12 +164,19 @@ type services struct {
 	schedules *schedule.Registry
 	searches  *websearch.Searches
 	pages     *fetch.Client
+	languages *lsp.Manager
+	previews  *lsptools.Previews
 	worktrees *worktree.Registry
 }
 
 // tools makes the tools according to the options and the environment.
 func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
+	change := file.Options{Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots}
+	noted := change
+	if p.Settings.Diagnostics() {
+		noted.Notify = lsptools.Notifier(s.languages, p.Events)
+	}
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
@@ -172,9 +186,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
-		Change: file.Options{
-			Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots,
-		},
+		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },

@@ -19,6 +19,7 @@ import (
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/record/trace"
 	"mcp-toolset/internal/settings"
+	"mcp-toolset/lsp"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -105,6 +106,7 @@ type Plan struct {
 	Switches map[string]bool // features switched on or off, overriding the settings
 	options  Options
 	repeats  atomic.Uint64
+	servers  *lsp.Manager // language servers; set by Build
 }
 
 // NewPlan returns a plan. It has no side effects.

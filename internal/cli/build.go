@@ -60,7 +60,7 @@ func (c *common) buildFor(host *Host, roots []string, drain time.Duration) (*app
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
-	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: plan.Repeats, Now: time.Now}}, nil
+	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: plan.Repeats, Now: time.Now, Servers: plan.LanguageServers}}, nil
 }
 
 // assemble makes a plan for roots, and the server of it.

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/clients"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/lsp"
 )
 
 // The states of a client.
@@ -177,22 +178,30 @@ func checkClients(list []client) check {
 	return c
 }
 
-// languageServers lists well-known language servers, as their programs are named.
-var languageServers = []string{"clangd", "gopls", "pyright-langserver", "rust-analyzer", "typescript-language-server"}
-
-// languageServers lists those on PATH. Their absence is no fault.
+// languageServers lists those whose programs are on PATH. Their absence is no fault, except
+// for those of the settings.
 func (k *checkup) languageServers(d *diagnosis) {
 	const name = "language servers"
-	for _, program := range languageServers {
-		if _, err := exec.LookPath(program); err == nil {
-			d.LanguageServers = append(d.LanguageServers, program)
+	var missing []string
+	known := len(lsp.Table)
+	servers := k.plan.Settings.LanguageServers()
+	for i, s := range servers {
+		switch _, err := exec.LookPath(s.Command[0]); {
+		case err == nil:
+			d.LanguageServers = append(d.LanguageServers, s.Name)
+		case i < len(servers)-known || s.Starts:
+			missing = append(missing, s.Name)
 		}
 	}
-	if len(d.LanguageServers) == 0 {
-		k.add(checkOK, name, "", "no well-known one, such as gopls, on PATH")
+	found := "no well-known one, such as gopls, on PATH"
+	if len(d.LanguageServers) > 0 {
+		found = strings.Join(d.LanguageServers, ", ") + " on PATH"
+	}
+	if len(missing) > 0 {
+		k.add(checkWarn, name, "install it, or correct lspServers in the settings", "%s; of the settings, %s is not", found, strings.Join(missing, ", "))
 		return
 	}
-	k.add(checkOK, name, "", "%s on PATH", strings.Join(d.LanguageServers, ", "))
+	k.add(checkOK, name, "", "%s", found)
 }
 
 // clients checks which clients start this program.

@@ -39,7 +39,7 @@ func (s *Settings) Entries() []Entry {
 // secretKeys lists the keys whose values often hold secrets: commands with their arguments,
 // URLs and environments.
 var secretKeys = []string{
-	"classifier.command", "classifier.url", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
+	"classifier.command", "classifier.url", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
 }
 
 // enter records the values of a key. known is the key as Keys names it, and server the one of
@@ -72,14 +72,16 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 			}
 			add(item.line, value)
 		}
-	case n.kind == isObject && (known == "mcpServers.<name>.env" || known == "mcpServers.<name>.headers"):
+	case known == "lspServers.<name>.initializationOptions" || known == "lspServers.<name>.settings":
+		add(line, n.json())
+	case n.kind == isObject && (known == "lspServers.<name>.env" || known == "mcpServers.<name>.env" || known == "mcpServers.<name>.headers"):
 		for _, f := range n.fields {
 			e.Origin, e.Value = s.at(f.line), strconv.Quote(f.key)+", value not shown"
 			s.entries = append(s.entries, e)
 		}
 	case n.kind == isObject:
 		for _, f := range n.fields {
-			if known == serversKey || known == profilesKey {
+			if known == serversKey || known == languageServersKey || known == profilesKey {
 				server = f.key
 			}
 			s.enter(knownBelow(known, f.key), joinKey(key, f.key), server, f.line, f.value)
@@ -105,9 +107,9 @@ func meaning(known string) string {
 // knownBelow returns the name in Keys of a key below known.
 func knownBelow(known, key string) string {
 	switch known {
-	case serversKey, profilesKey:
+	case serversKey, languageServersKey, profilesKey:
 		return known + ".<name>"
-	case "features":
+	case "features", "lspServers.<name>.extensionToLanguage", "lspServers.<name>.files":
 		return known // its keys are free names
 	case "hooks":
 		return "hooks.<event>"
@@ -141,7 +143,7 @@ func unit(key, server string) string {
 	switch {
 	case top == serversKey:
 		return top + "." + policy.ServerPrefix(server)
-	case top == profilesKey:
+	case top == languageServersKey || top == profilesKey:
 		return top + "." + server
 	case top == "classifier", top == allowedServersKey, top == webSearchKey:
 		return top

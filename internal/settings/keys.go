@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch", "worktreeFolder"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch", "worktreeFolder"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -65,6 +65,10 @@ func (s *Settings) read(n *node) error {
 			err = s.readUpstream(f)
 		case webSearchKey:
 			err = s.readWebSearch(f)
+		case languageServersKey:
+			err = s.readLanguageServers(f)
+		case diagnosticsKey:
+			err = s.readDiagnostics(f)
 		default:
 			s.unknownTop(f)
 		}

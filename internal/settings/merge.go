@@ -78,6 +78,8 @@ func (s *Settings) append(less *Settings) {
 	s.allowed.under(less.allowed)
 	s.pin.under(less.pin)
 	s.taskList.under(less.taskList)
+	s.diagnostics.under(less.diagnostics)
+	s.addLanguageServers(less.languages)
 	s.worktrees.under(less.worktrees)
 	s.addProfiles(less.profiles)
 	s.addEntries(less.entries)

@@ -21,6 +21,7 @@ func TestKeys(t *testing.T) {
 		{"hooks.<event>[].", groupKeys},
 		{"hooks.<event>[].hooks[].", hookKeys},
 		{"mcpServers.<name>.", serverKeys},
+		{"lspServers.<name>.", languageServerKeys},
 		{"permissions.", permissionKeys},
 		{"profiles.<name>.", profileKeys},
 		{"reminder.", reminderKeys},

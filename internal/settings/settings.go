@@ -42,6 +42,8 @@ type Settings struct {
 	failClosed   bool // see HooksFailClosed
 	classifier   []classifier.Stage
 	webSearch    *WebSearch
+	languages    []languageServer // no two have the same name
+	diagnostics  scalar[string]
 	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
@@ -98,6 +100,13 @@ type Settings struct {
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
 //	  "taskList": name,
+//	  "diagnostics": "on" or "off",
+//	  "lspServers": {name: {
+//	    "command": program, "args": [argument...], "env": {variable: value},
+//	    "extensionToLanguage": {extension: language}, "files": {pattern: language},
+//	    "rootMarkers": [name...], "initializationOptions": any, "settings": any,
+//	    "start": true or false, "disabled": true or false
+//	  }},
 //	  "worktreeFolder": folder,
 //	  "profiles": {name: {
 //	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text

@@ -72,7 +72,7 @@ func (s *Settings) noteTop(f field) {
 	switch f.key {
 	case "$schema", permissionsKey, "upstream": // permissions and upstream record their own entries
 	case deniedServersKey: // Tightened retains it
-	case serversKey:
+	case serversKey, languageServersKey:
 		s.noteServers(f)
 	case allowedServersKey:
 		// An empty list has no entries to note, but overrides the list of another file.
@@ -87,7 +87,7 @@ func (s *Settings) noteTop(f field) {
 	}
 }
 
-// noteServers is note for mcpServers. Values of env and headers are often secret, so
+// noteServers is note for mcpServers and lspServers. Values of env and headers are often secret, so
 // it records only their names.
 func (s *Settings) noteServers(f field) {
 	for _, server := range f.value.fields {

@@ -44,21 +44,28 @@ type failedSite struct {
 	fact string
 }
 
-// serve connects the clients of a listener, and returns a function that ends them and returns
-// facts on the hosts that were not reached.
+// serve is Serve for a command of the call.
 func (c *call) serve(l net.Listener, local command.Local) (stop func() []string) {
-	rules := c.env.Commands.Connections
-	o := &outlet{rules: rules, local: local, dialer: dial.Dialer{Getenv: c.o.Getenv, Check: rules.CheckAddr}}
+	facts, stopped := Serve(c.env.Commands.Connections, c.o.Getenv, l, local)
+	return func() []string {
+		stopped()
+		return facts()
+	}
+}
+
+// Serve connects the clients of a listener to the sites that rules allow. facts returns facts
+// on the hosts that were not reached until now, and stop ends the clients.
+func Serve(rules tools.Connections, getenv func(string) string, l net.Listener, local command.Local) (facts func() []string, stop func()) {
+	o := &outlet{rules: rules, local: local, dialer: dial.Dialer{Getenv: getenv, Check: rules.CheckAddr}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		proxy.Serve(ctx, l, proxy.Options{Connect: o.connect, Failed: o.note})
 	}()
-	return func() []string {
+	return o.facts, func() {
 		cancel()
 		<-done
-		return o.facts()
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/lsp"
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/notebook"
@@ -53,6 +54,7 @@ type Options struct {
 	Config    config.Options
 	Cron      cron.Options
 	Fetch     webfetch.Options
+	LSP       lsp.Options
 	WebSearch websearch.Options
 	Skill     skill.Options
 	Worktree  worktree.Options
@@ -85,6 +87,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, work.New(o.Work)...)
+	list = append(list, lsp.New(o.LSP)...)
 	list = append(list, message.New(o.Message)...)
 	list = append(list, worktree.New(o.Worktree)...)
 	list = append(list, cron.New(o.Cron)...)

@@ -66,6 +66,21 @@ type Options struct {
 	Guard     Guard           // what a session must have read of a file before it changes it
 	Locks     *filelock.Locks // locks files against all servers of this user
 	Snapshots *snapshot.Cache // contents of files as they were read or written; nil: none
+	// Notify is called after a change, without a lock, and returns notes for the answer, such as
+	// on errors that the change caused. nil: none.
+	Notify func(context.Context, *tools.Env, Changed) []string
+
+	held bool // the locks are held: see Hold
+}
+
+// Hold locks several files, by their canonical paths, until release is called. Meanwhile, only
+// held may change them.
+func (o Options) Hold(ctx context.Context, paths ...string) (held Options, release func(), err error) {
+	if release, err = o.Locks.LockAll(ctx, paths...); err != nil {
+		return o, nil, lockError(ctx, "a file of the change", err)
+	}
+	o.held = true
+	return o, release, nil
 }
 
 // Changed describes the change of a file.
@@ -78,6 +93,7 @@ type Changed struct {
 	Effect    session.Effect
 
 	snapshots *snapshot.Cache // as in Options
+	notes     []string        // of Options.Notify
 }
 
 // Change replaces the content of the file at path, or creates the file. It calls make with
@@ -85,15 +101,25 @@ type Changed struct {
 // that no other server of this user changes the file. Errors of make are returned
 // unchanged, and nothing is written. Content equal to the old one is not written.
 func (o Options) Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
+	c, err := o.change(ctx, env, path, make)
+	if err == nil && o.Notify != nil {
+		c.notes = o.Notify(ctx, env, c)
+	}
+	return c, err
+}
+
+func (o Options) change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
 	canonical, err := workspace.Canonical(path)
 	if err != nil {
 		canonical = path // Update returns the error
 	}
-	release, err := o.Locks.Lock(ctx, canonical)
-	if err != nil {
-		return Changed{}, lockError(ctx, path, err)
+	if !o.held {
+		release, err := o.Locks.Lock(ctx, canonical)
+		if err != nil {
+			return Changed{}, lockError(ctx, path, err)
+		}
+		defer release()
 	}
-	defer release()
 	c := Changed{Path: path, snapshots: o.Snapshots}
 	c.Written, err = env.Files.Update(ctx, path, func(f *workspace.Old) ([]byte, error) {
 		var err error

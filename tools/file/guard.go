@@ -181,7 +181,7 @@ func (c Changed) Notes() []string {
 	if c.Written.DroppedBits {
 		notes = append(notes, "setuid and setgid are not set any more")
 	}
-	return notes
+	return append(notes, c.notes...)
 }
 
 // Plural returns a number with its noun.

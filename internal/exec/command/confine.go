@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -20,27 +21,65 @@ type confinement struct {
 	Say             string // file to which the supervisor writes the Coverage; "": none
 }
 
+// enclosure is the sandbox of a command that runs. Its zero value, with commands, holds nothing.
+type enclosure struct {
+	commands *Commands
+	policy   *sandbox.Policy // nil: not confined
+	guarded  *watched        // its protected names; nil: none are watched
+	layer    io.Closer       // lock of its layer over caches; nil: it has none
+	network  *attached       // nil: that of the server, or none
+	undo     func()          // removes files that were made for it and not used; nil: none were
+}
+
+// leave ends the proxy and the watch of protected names, removes the files that were made for
+// the command and not used, and unlocks the layer. It returns the names that were
+// quarantined, and facts on the hosts that were not reached.
+func (e *enclosure) leave() (w *watched, unreached []string) {
+	if e.network != nil {
+		unreached = e.network.detach()
+	}
+	if w = e.guarded; w != nil {
+		e.commands.guard.end(w)
+	}
+	if e.undo != nil {
+		e.undo()
+	}
+	if e.layer != nil {
+		_ = e.layer.Close()
+	}
+	e.network, e.guarded, e.undo, e.layer = nil, nil, nil, nil
+	return w, unreached
+}
+
 // confine builds the policy of a command, including its grants, and starts to watch its
-// protected names.
-func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
-	c := r.commands
+// protected names. The caller must call leave, also after an error.
+func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
+	c := e.commands
 	p := c.policy(s.Workspace, s.ReadOnly, temp, paths(s.Grants)...)
 	p.Hide = append(p.Hide, s.Hide...)
-	p.OwnNetwork = r.network != nil
+	p.OwnNetwork = e.network != nil
 	tried := report.ReadOnly.Coverage
-	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
+	e.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
-		r.guarded, p.Protect = c.guard.begin(s.Workspace.roots(), append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = slices.Concat(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Protect, s.Workspace.foreign())
+		e.guarded, p.Protect = c.guard.begin(s.Workspace.roots(), append(slices.Clone(p.Write), temp), s.Names...)
+		p.Protect = slices.Concat(c.guard.grant(e.guarded, p.Protect, s.Grants), s.Protect, s.Workspace.foreign())
 		tried = report.Write.Coverage
-	}
-	if r.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
-		if r.guarded != nil {
-			c.guard.end(r.guarded)
+		if s.server {
+			// It runs for hours, in which the user may make such names.
+			c.guard.end(e.guarded)
+			e.guarded = nil
 		}
+	}
+	if e.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
 		return nil, err
 	}
-	r.policy = &p
+	for _, folder := range s.installed {
+		if real := resolved(folder); real != "/" && !holdsAny(real, p.Hide) && !c.writes(folder, real) {
+			p.Read = append(p.Read, real)
+		}
+	}
+	p.Network = p.Network && (p.OwnNetwork || !s.server || c.config.Network != Ask)
+	e.policy = &p
 	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts}), nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -54,6 +53,12 @@ type Spec struct {
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
 	Grace time.Duration
+
+	installed []string // further folders that it reads, unless they hold hidden paths
+	// server is set for a program of StartServer. Nobody can be asked before it starts, so in
+	// the mode Ask it never has the server's network. Protected names that exist at its start
+	// are read-only for it; later ones are not watched.
+	server bool
 }
 
 // Running is a command that was started.
@@ -61,17 +66,12 @@ type Running struct {
 	Output  *spool.Log
 	Started time.Time
 
-	commands  *Commands
+	enclosure
 	process   *process.Process
-	policy    *sandbox.Policy // nil: not confined
-	workspace *Workspace      // nil: that of the server
 	dir       string
 	script    string
-	marker    *os.File  // file in which the shell stores its last folder
-	guarded   *watched  // its protected names; nil: none are watched
-	layer     io.Closer // lock of its layer over caches; nil: it has none
-	network   *attached // nil: that of the server, or none
-	undo      func()    // removes files that were made for it and not used; nil: none were
+	marker    *os.File   // file in which the shell stores its last folder
+	workspace *Workspace // nil: that of the server
 
 	endReason chan EndReason // the first reason to end it
 	once      sync.Once
@@ -148,7 +148,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{commands: c, workspace: s.Workspace, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	r := &Running{enclosure: enclosure{commands: c}, workspace: s.Workspace, dir: s.Dir, script: s.Script, endReason: make(chan EndReason, 1), ended: make(chan struct{}), Started: c.config.Now()}
 	// The marker is read through this descriptor, so a replacement by the command is
 	// ignored.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
@@ -189,9 +189,6 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		runner = c.free
 	}
 	if err := r.start(ctx, runner, s.Name, spec); err != nil {
-		if r.guarded != nil {
-			c.guard.end(r.guarded)
-		}
 		r.release()
 		return nil, err
 	}
@@ -255,14 +252,10 @@ func (r *Running) watch() {
 		}
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
-	var unreached []string
-	if r.network != nil {
-		unreached = r.network.detach()
-	}
+	w, unreached := r.leave()
 	var removed, appeared []string
-	if r.guarded != nil {
-		removed = r.commands.guard.end(r.guarded)
-		appeared = r.guarded.appeared
+	if w != nil {
+		removed, appeared = w.removed, w.appeared
 	}
 	cut := false
 	select {
@@ -283,7 +276,6 @@ func (r *Running) watch() {
 		why = ByItself // it ended before the request
 	}
 	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
-	r.network = nil
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -323,18 +315,9 @@ func (r *Running) standing() string {
 // maxDir is the kernel's limit of the path of a folder, in bytes.
 const maxDir = 4096
 
-// release removes the marker and the files that were made for the command and not used,
-// and unlocks the layer.
+// release leaves the sandbox and removes the marker.
 func (r *Running) release() {
-	if r.network != nil {
-		r.network.detach()
-	}
-	if r.undo != nil {
-		r.undo()
-	}
-	if r.layer != nil {
-		_ = r.layer.Close()
-	}
+	r.leave()
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
 	if onWindows || r.commands.Language() == PowerShell {

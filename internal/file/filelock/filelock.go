@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -72,13 +74,41 @@ func New(dir string) *Locks {
 // processes there is no order. A process that has ended, for any reason, holds
 // no lock.
 //
-// Two names may share a lock, so the holder of one must not take another.
-// Calling release again has no effect.
+// Two names may share a lock, so the holder of one must not take another: LockAll takes
+// several. Calling release again has no effect.
 func (l *Locks) Lock(ctx context.Context, name string) (release func(), err error) {
+	return l.take(ctx, bucket(name), name)
+}
+
+// LockAll locks several names as Lock locks one. Locks are always taken in the same order, so
+// two holders of several never wait for each other.
+func (l *Locks) LockAll(ctx context.Context, names ...string) (release func(), err error) {
+	of := map[int]string{}
+	for _, name := range names {
+		of[bucket(name)] = name
+	}
+	var held []func()
+	release = func() {
+		for _, one := range held {
+			one()
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		one, err := l.take(ctx, n, of[n])
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, one)
+	}
+	return release, nil
+}
+
+// take takes the lock of a bucket for a name.
+func (l *Locks) take(ctx context.Context, n int, name string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waiting(name, err)
 	}
-	n := bucket(name)
 	q := &l.queues[n]
 	came := time.Now()
 	select {

@@ -266,3 +266,42 @@ func BenchmarkTake(b *testing.B) {
 		release()
 	}
 }
+
+// TestLockAll checks that holders of several names, of which some share a lock, wait for each
+// other in any order of names, and that a failed attempt holds none.
+func TestLockAll(t *testing.T) {
+	l := New(t.TempDir())
+	var names []string
+	for i := range 300 {
+		names = append(names, fmt.Sprint("/work/", i))
+	}
+	inside := 0
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			own := slices.Clone(names[i:])
+			if i%2 == 0 {
+				slices.Reverse(own)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failing test waits this long
+			defer cancel()
+			release, err := l.LockAll(ctx, own...)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			inside++
+			release()
+		})
+	}
+	wg.Wait()
+	if inside != 20 {
+		t.Error(inside)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.LockAll(ctx, names...); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	take(t, l, names[0])()
+}

@@ -5,6 +5,7 @@ package metrics
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,6 +21,9 @@ type Source struct {
 	Scheduler *concurrency.Scheduler
 	Repeats   func() uint64 // number of repeated reads with a short answer
 	Now       func() time.Time
+	// Servers returns the memory of the language servers that run by their names, in bytes. nil:
+	// there are none.
+	Servers func() map[string]int64
 }
 
 // maxLanes is the number of lanes shown individually, those with the longest
@@ -131,6 +135,13 @@ func (s *Source) collect() *exposition {
 	queues := e.gauge("lane_queued", "Calls that wait in a lane, of the lanes with most, rank 1 having most.")
 	for i, n := range now.queues {
 		queues(float64(n), "rank", strconv.Itoa(i+1))
+	}
+	if s.Servers != nil {
+		memory := e.gauge("language_server_memory_bytes", "Memory of the language servers that run, by name, with what they started.")
+		servers := s.Servers()
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			memory(float64(servers[name]), "name", name)
+		}
 	}
 	return e
 }

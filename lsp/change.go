@@ -1,0 +1,52 @@
+package lsp
+
+import (
+	"context"
+	"strings"
+)
+
+// Watches reports whether a change of a file is of interest to a server: one for it runs, or
+// its row starts it.
+func (m *Manager) Watches(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.config.Servers {
+		s := &m.config.Servers[i]
+		if s.Language(path) == "" {
+			continue
+		}
+		if s.Starts {
+			return true
+		}
+		for _, r := range m.running {
+			if strings.HasPrefix(r.key, s.Name+"\x00") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ForChange is For, for a change of a file: it starts a server only if its row says so. It
+// returns nil if there is none.
+func (m *Manager) ForChange(ctx context.Context, path string) (*Client, func(), error) {
+	if m.rootOf(path) == "" {
+		return nil, nil, nil
+	}
+	s, _, _, err := m.choose(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.For(ctx, path, s.Starts)
+}
+
+// Background runs f, which must end when its context does. Close waits for it. It returns
+// false after Close.
+func (m *Manager) Background(f func(context.Context)) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.work.Go(func() { f(m.ctx) })
+	}
+	return !m.closed
+}

@@ -1,0 +1,107 @@
+package lsp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// look starts the goroutine that ends servers that are idle, too large, or do not answer. m.mu is held.
+func (m *Manager) look() {
+	if m.looking {
+		return
+	}
+	m.looking = true
+	m.work.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-m.ctx.Done():
+				return
+			}
+			m.mu.Lock()
+			if len(m.running) == 0 {
+				m.looking = false
+				m.mu.Unlock()
+				return
+			}
+			all := slices.Collect(maps.Values(m.running))
+			m.mu.Unlock()
+			for _, i := range all {
+				m.lookAt(i)
+			}
+		}
+	})
+}
+
+// lookAt ends a server that is idle, too large, or does not answer.
+func (m *Manager) lookAt(i *instance) {
+	m.mu.Lock()
+	c, idle := i.client, i.uses == 0 && time.Since(i.used) > idleTime
+	m.mu.Unlock()
+	if c == nil {
+		return
+	}
+	if idle {
+		m.stop(i, "it was idle", true)
+		return
+	}
+	switch used := c.process.Memory(); {
+	case used > m.config.Memory:
+		m.kill(i, fmt.Sprintf("it was stopped since it used %d MiB of memory, more than %d MiB", used>>20, m.config.Memory>>20))
+	case c.stream.silent() >= silentTime:
+		m.kill(i, fmt.Sprintf("it was stopped since it had sent nothing for %v after it was asked", silentTime))
+	}
+}
+
+// kill ends a server that does not work, as an unexpected end.
+func (m *Manager) kill(i *instance, why string) {
+	m.mu.Lock()
+	m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
+	m.mu.Unlock()
+	m.config.Log.Warn("a language server was stopped", "name", i.client.Server.Name, "why", why)
+	m.stop(i, why, false)
+}
+
+// Status describes a server that runs.
+type Status struct {
+	Name, Root string
+	Memory     int64 // bytes
+}
+
+// Running lists the servers that run, sorted.
+func (m *Manager) Running() (out []Status) {
+	for _, c := range m.clients() {
+		out = append(out, Status{c.Server.Name, c.Root, c.process.Memory()})
+	}
+	slices.SortFunc(out, func(a, b Status) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Root, b.Root)) })
+	return out
+}
+
+// clients returns the servers that run.
+func (m *Manager) clients() (out []*Client) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range m.running {
+		if i.client != nil {
+			out = append(out, i.client)
+		}
+	}
+	return out
+}
+
+// Why returns the reason for which a request failed because its server ended, or err.
+func (m *Manager) Why(c *Client, err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ends := m.ends[c.Server.Name+"\x00"+c.Root]; errors.Is(err, errEnded) && len(ends) > 0 && strings.HasPrefix(ends[len(ends)-1].why, "it was stopped") {
+		return errors.New(ends[len(ends)-1].why)
+	}
+	return err
+}
