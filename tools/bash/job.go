@@ -108,7 +108,7 @@ func (j *job) ending(r command.Result) (task.State, string) {
 	case r.Lost != nil:
 		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
 	case r.Signal != 0:
-		return task.Failed, "ended by signal " + describeSignal(r.Signal)
+		return task.Failed, "ended by signal " + DescribeSignal(r.Signal)
 	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.cdFailed(r):
 		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
 	}
@@ -136,7 +136,8 @@ func (j *job) full() string {
 	return "its output could not be stored"
 }
 
-func describeSignal(s syscall.Signal) string {
+// DescribeSignal returns the number of a signal and its name, if it has one.
+func DescribeSignal(s syscall.Signal) string {
 	if name := signalName(s); name != "" {
 		return fmt.Sprintf("%d (%s)", int(s), name)
 	}
