@@ -39,6 +39,7 @@ import (
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/repl"
 	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
@@ -156,6 +157,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
+		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change: file.Options{
 			Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots,

@@ -71,6 +71,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err != nil {
 		go func() { // the call has ended; the code may not have
 			s.abandon()
+			s.Output().Settle(settleWait)
 			s.mark = s.Output().Mark()
 			release()
 		}()
@@ -124,7 +125,7 @@ func find(ctx context.Context, env *tools.Env, in Input, o Options) (t *tasks.Ta
 	switch {
 	case last == nil:
 	case in.Reset:
-		if err := last.Stop("reset"); err != nil {
+		if err := last.Job.(*interpreter).stop("reset", 0); err != nil {
 			return nil, nil, fault.New("the session could not be ended: "+plain.Line(err.Error()), "Use another session name.")
 		}
 	case !isClosed(last.Done()) && !isClosed(last.Job.(*interpreter).running.Done()):

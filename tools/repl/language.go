@@ -77,14 +77,15 @@ func jsonRequest(id, code string) string {
 	return string(data) + "\n"
 }
 
-// shellRequest returns two lines of input: bash discards the rest of a line that is interrupted.
-// Nothing in the first one can change the id in the second one. Setting the variable makes
-// functions with the names of special builtins, such as unset, have no effect.
+// shellRequest returns lines of input: bash discards the rest of one that is interrupted. Nothing
+// in the first one can change the id in the others. The second reply is for code that defines
+// functions with the names of builtins: setting the variable gives special ones such as unset
+// precedence.
 func shellRequest(id, code string) string {
 	code = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(code)
-	return `\eval $'` + code + "' </dev/null 199>&-\n" +
-		`__repl_status=$? POSIXLY_CORRECT=y; \unset -f builtin printf eval unset; \unset POSIXLY_CORRECT; ` +
-		`\builtin printf '\n{"id":"` + id + `","ok":true,"code":%d}\n' "$__repl_status" >&199` + "\n"
+	reply := `\builtin printf '\n{"id":"` + id + `","ok":true,"code":%d}\n' "$?" >&199` + "\n"
+	return `\eval $'` + code + "' </dev/null 199>&-\n" + reply +
+		`POSIXLY_CORRECT=y; \unset -f builtin printf eval unset; \unset POSIXLY_CORRECT` + "\n" + reply
 }
 
 // shellSetup is the first input of bash.

@@ -119,7 +119,7 @@ func (f *fixture) call(ctx context.Context, args map[string]any) (*tools.Respons
 	}
 	resp, err := f.Call(ctx, f.tool, string(data))
 	if err != nil {
-		return nil, "error: " + err.Error()
+		return nil, f.same("error: " + err.Error())
 	}
 	return resp, f.same(toolstest.Text(resp))
 }

@@ -4,23 +4,23 @@
 # Both are moved out of the way and closed in children. What the code prints goes to
 # descriptors 1 and 2, which are one pipe.
 def _driver():
-    import ast, asyncio, base64, builtins, inspect, io, json, linecache, os, signal, sys, traceback, types
+    import ast, asyncio, base64, builtins, fcntl, inspect, io, json, linecache, os, signal, sys, traceback, types
 
-    def away(fd, low):
-        import fcntl
-        new = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, low)
+    def away(fd):
+        new = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 190)
         os.close(fd)
         return new
 
-    requests, answers = away(3, 190), away(4, 190)
-    printed = __import__("fcntl").fcntl(1, __import__("fcntl").F_DUPFD_CLOEXEC, 190)
+    requests, answers = away(3), away(4)
+    printed = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 190)
     # The code may replace what the driver uses.
     read, write, dup2, fstat, getpid, _exit = os.read, os.write, os.dup2, os.fstat, os.getpid, os._exit
     loads, dumps, set_signal, SIGINT = json.loads, json.dumps, signal.signal, signal.SIGINT
-    compile_, exec_, eval_, repr_, set_trace, set_profile = builtins.compile, builtins.exec, builtins.eval, builtins.repr, sys.settrace, sys.setprofile
+    compile_, eval_, repr_, set_trace, set_profile = builtins.compile, builtins.eval, builtins.repr, sys.settrace, sys.setprofile
     iscoroutine, TOP, TracebackException = inspect.iscoroutine, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, traceback.TracebackException
     Expression, Expr, TREE = ast.Expression, ast.Expr, ast.PyCF_ONLY_AST
-    names, modules, cache, b64 = dict(vars(builtins)), sys.modules, linecache.cache, base64.b64encode
+    modules, cache, b64 = sys.modules, linecache.cache, base64.b64encode
+    replace_names, names = vars(builtins).update, dict(vars(builtins))
     stdout, stderr, limit = sys.stdout, sys.stderr, sys.getrecursionlimit()
     me = getpid()
     state = types.SimpleNamespace(running=False, loop=None, count=0)
@@ -37,9 +37,9 @@ def _driver():
             raise KeyboardInterrupt
 
     def flush():
-        for f in {id(f): f for f in (sys.stdout, sys.stderr, stdout, stderr)}.values():
+        for f in (lambda: sys.stdout, lambda: sys.stderr, lambda: stdout, lambda: stderr):
             try:
-                f.flush()
+                f().flush()
             except BaseException:
                 pass
 
@@ -62,18 +62,18 @@ def _driver():
             if null != 0:
                 dup2(null, 0)
                 os.close(null)
-        vars(builtins).update(names)
+        replace_names(names)
         modules["__main__"] = main
         space["__builtins__"] = builtins
         set_trace(None)
         set_profile(None)
         sys.setrecursionlimit(limit)
-        if sys.stdout is None or getattr(sys.stdout, "closed", False):
-            sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
-        if sys.stderr is None or getattr(sys.stderr, "closed", False):
-            sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+        for fd, name in ((1, "stdout"), (2, "stderr")):
+            if getattr(getattr(sys, name, None), "closed", True):
+                setattr(sys, name, io.TextIOWrapper(io.FileIO(fd, "w", closefd=False), "utf-8", "backslashreplace", write_through=True))
 
     def result(value):
+        replace_names(names)
         if not iscoroutine(value):
             return value
         if state.loop is None or state.loop.is_closed():
@@ -100,11 +100,11 @@ def _driver():
         if tree.body and isinstance(tree.body[-1], Expr):
             last = Expression(tree.body.pop().value)
         if tree.body:
-            value = eval_(compile_(tree, name, "exec", TOP, True), space)
-            result(value)
+            result(eval_(compile_(tree, name, "exec", TOP, True), space))
         if last is None:
             return
         value = result(eval_(compile_(last, name, "eval", TOP, True), space))
+        replace_names(names)
         if value is not None:
             space["_"] = value
             text = repr_(value)
@@ -143,6 +143,7 @@ def _driver():
                 images = figures()
             finally:
                 state.running = False
+                replace_names(names)
         except SystemExit:
             state.running = False
             raise
