@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +24,8 @@ type job struct {
 	answers *shellsafe.Analysis // decides whether exit code 1 is a result rather than a failure
 	grace   time.Duration
 	limit   time.Duration // the timeout that ended it, if any
+	input   *os.File      // write end of its standard input; nil: it has none
+	left    bool          // whether it was to run outside the sandbox
 }
 
 var _ task.Job = (*job)(nil)
@@ -52,6 +55,7 @@ func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
 // discard ends the command and deletes its output. If the command cannot be ended now,
 // discard returns and deletes the output once it ends.
 func (j *job) discard(why command.EndReason) {
+	_ = j.CloseInput()
 	if j.End(why, j.grace) == nil {
 		j.Release()
 		return

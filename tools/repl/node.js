@@ -63,14 +63,21 @@
   const require_ = createRequire(process.cwd() + '/repl');
   Object.defineProperty(context, 'require', { value: require_, writable: true, configurable: true });
 
+  const { stdout, stderr } = process;
+  // A large write goes on when write has returned.
+  const flush = (stream, then) => {
+    if (stream.destroyed || stream.writableEnded || stream.writableLength === 0) return then();
+    stream.write('', then);
+  };
+
   let current = null;
   const finish = (ok) => {
     if (current === null) return;
     const id = current;
     current = null;
-    later(() => {
+    later(() => flush(stdout, () => flush(stderr, () => {
       if (!all(4, '\n' + stringify({ id, ok }) + '\n')) process.reallyExit(97);
-    });
+    })));
   };
   const failed = (err) => {
     show(describe(err));
