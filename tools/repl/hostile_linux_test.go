@@ -59,10 +59,11 @@ func TestHostile(t *testing.T) {
 		all = slices.DeleteFunc(all, func(s snippet) bool { return s.slow })
 	}
 	all = testscale.Sample(all, quick)
+	f := newFixture(t, nil)
 	for _, language := range []string{"python", "node", "bash"} {
 		t.Run(language, func(t *testing.T) {
+			t.Parallel()
 			need(t, languages[language].program)
-			f := newFixture(t, nil)
 			set := map[string]string{"python": "x = 41", "node": "x = 41", "bash": "x=41"}[language]
 			get := map[string]string{"python": "x", "node": "x", "bash": "echo $x"}[language]
 			counts, lost := map[string]int{}, false
