@@ -176,6 +176,10 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 			out.ExitCode = &r.Code
 		}
 		a.s.shown.Store(true)
+		if a.s.mark == (spool.Mark{}) && out.ExitCode != nil && *out.ExitCode == exitUnusable {
+			fmt.Fprintf(&b, "%s could not be started: %s.\n", languages[a.s.language].program, a.s.ending())
+			break
+		}
 		fmt.Fprintf(&b, "Session lost, its variables are gone: %s. The next call starts a new one.\n", a.s.ending())
 	case how == interrupted:
 		out.Status = "interrupted"

@@ -64,8 +64,11 @@ func (l language) script(program string) string {
 		quote(program), exitMissing, memory>>10, l.start(program))
 }
 
-// exitMissing is the exit code of a script whose program does not exist.
-const exitMissing = 127
+// Exit codes of a script whose program does not exist, or cannot be executed.
+const (
+	exitMissing  = 127
+	exitUnusable = 126
+)
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

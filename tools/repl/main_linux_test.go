@@ -104,7 +104,7 @@ func descendants() (left []string) {
 	return left
 }
 
-func need(t *testing.T, program string) {
+func need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skip(err)
