@@ -220,6 +220,7 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 	failed := out.Status == "error" || out.Status == "interrupted" || how == ended && (out.ExitCode == nil || *out.ExitCode != 0)
 	if failed {
 		for _, fact := range a.s.running.Blocked(view.Head + view.Tail) {
+			fact = strings.Replace(fact, "name it in the command,", "name it in a command of Bash,", 1) // nothing is granted to a session
 			a.notes = append(a.notes, "sandbox: "+plain.Line(fact))
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/policy"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
 )
 
 // lost is the first line of the answer to code with which a session ends.
@@ -228,5 +230,21 @@ func TestContained(t *testing.T) {
 	text := f.run("bash", "touch "+filepath.Join(f.base, "home", "x"))
 	if !strings.HasPrefix(text, "Exit code 1\n") || !strings.Contains(text, "[sandbox: ") {
 		t.Error(text)
+	}
+}
+
+// TestUncontained checks that code asks where commands are not contained.
+func TestUncontained(t *testing.T) {
+	f := newFixture(t, func(c *command.Config, _ *Options) { c.Sandbox = command.Off })
+	for language, rule := range map[string]string{"python": "REPL(python)", "bash": "Bash"} {
+		call, err := f.tool.Parse([]byte(`{"language":"` + language + `","code":"1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := toolstest.Prepare(t, call, f.Env()).Check(f.Env())
+		if d == nil || d.Behavior != policy.Ask || d.Reason != "commands are not contained here (the sandbox is switched off (--sandbox off)), and code may do anything" ||
+			d.Next != "ask the user to allow it, for good by a rule such as "+rule+" in the settings; mcp-toolset doctor shows more" {
+			t.Errorf("%s: %+v", language, d)
+		}
 	}
 }
