@@ -2,6 +2,7 @@ package bash
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 )
@@ -11,13 +12,34 @@ func (e *taskJob) Send(ctx context.Context, input []byte) (n int, err error) {
 	if e.input == nil {
 		return 0, os.ErrClosed
 	}
-	if err := e.input.SetWriteDeadline(time.Time{}); err != nil {
+	switch err := e.input.SetWriteDeadline(time.Time{}); {
+	case errors.Is(err, os.ErrNoDeadline):
+		return e.sendBlocking(ctx, input)
+	case err != nil:
 		return 0, os.ErrClosed
 	}
 	// A write waits while the pipe is full.
 	stop := context.AfterFunc(ctx, func() { _ = e.input.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
 	return e.input.Write(input)
+}
+
+// sendBlocking is Send for pipes without deadlines, as on Windows. A write that is not taken ends
+// with the command.
+func (e *taskJob) sendBlocking(ctx context.Context, input []byte) (n int, err error) {
+	done := make(chan struct{})
+	var written int
+	var failed error
+	go func() {
+		defer close(done)
+		written, failed = e.input.Write(input)
+	}()
+	select {
+	case <-done:
+		return written, failed
+	case <-ctx.Done():
+		return 0, os.ErrDeadlineExceeded
+	}
 }
 
 // CloseInput ends the standard input of the command.
