@@ -248,3 +248,18 @@ func TestUncontained(t *testing.T) {
 		}
 	}
 }
+
+// TestStateless checks that a request without a session and without a handle is refused.
+func TestStateless(t *testing.T) {
+	f := newFixture(t, nil)
+	call, err := f.tool.Parse([]byte(`{"code":"1"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := f.Env()
+	env.Session.Stateless = true
+	_, err = toolstest.Prepare(t, call, env).Run(t.Context(), env)
+	if want := "an interpreter keeps its state in a session, and the requests of this client have none. Use Bash."; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
