@@ -51,6 +51,7 @@ var rules = []rule{
 	{"tools/plan", []string{"tools", "session", "policy", "internal/consent/question", "internal/text/fault"}, nil, "the tools EnterPlanMode and ExitPlanMode"},
 	{"tools/output", []string{"tools", "session", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, nil, "the SyntheticOutput tool"},
 	{"tools/monitor", []string{"tools", "tools/bash", "tools/file", "tools/task", "policy", "session", "internal/bounded", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task"}, nil, "the Monitor tool, whose commands run under the rules of Bash"},
+	{"tools/repl", []string{"tools", "tools/bash", "policy", "session", "internal/exec/command", "internal/exec/spool", "internal/exec/task", "internal/file/document", "internal/text/fault", "internal/text/plain"}, nil, "the REPL tool, whose interpreters are commands"},
 	{"tools/cron", []string{"tools", "internal/record/schedule", "internal/text/plain"}, nil, "the CronCreate, CronDelete and CronList tools"},
 	{"internal/record/schedule", []string{"session", "internal/event", "internal/file/filelock", "internal/record/durable", "internal/text/fault", "internal/text/plain"}, []string{"github.com/adhocore/gronx"}, "schedules of sessions, which fire as events; those in the file of the state folder survive a restart"},
 	{"tools/websearch", []string{"tools", "policy", "session", "internal/text/fault", "internal/text/plain", "web/search"}, nil, "the WebSearch tool"},

@@ -43,6 +43,7 @@ import (
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/repl"
 	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
@@ -185,6 +186,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees},
+		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +24,8 @@ type job struct {
 	answers *shellsafe.Analysis // decides whether exit code 1 is a result rather than a failure
 	grace   time.Duration
 	limit   time.Duration // the timeout that ended it, if any
+	input   *os.File      // write end of its standard input; nil: it has none
+	left    bool          // whether it was to run outside the sandbox
 }
 
 var _ task.Job = (*job)(nil)
@@ -52,6 +55,7 @@ func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
 // discard ends the command and deletes its output. If the command cannot be ended now,
 // discard returns and deletes the output once it ends.
 func (j *job) discard(why command.EndReason) {
+	_ = j.CloseInput()
 	if j.End(why, j.grace) == nil {
 		j.Release()
 		return
@@ -108,7 +112,7 @@ func (j *job) ending(r command.Result) (task.State, string) {
 	case r.Lost != nil:
 		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
 	case r.Signal != 0:
-		return task.Failed, "ended by signal " + describeSignal(r.Signal)
+		return task.Failed, "ended by signal " + DescribeSignal(r.Signal)
 	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.cdFailed(r):
 		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
 	}
@@ -136,7 +140,8 @@ func (j *job) full() string {
 	return "its output could not be stored"
 }
 
-func describeSignal(s syscall.Signal) string {
+// DescribeSignal returns the number of a signal and its name, if it has one.
+func DescribeSignal(s syscall.Signal) string {
 	if name := signalName(s); name != "" {
 		return fmt.Sprintf("%d (%s)", int(s), name)
 	}

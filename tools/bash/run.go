@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -29,6 +30,7 @@ type call struct {
 	background  bool
 	readOnly    bool // of BashReadOnly
 	unsandboxed bool // run outside the sandbox
+	stdin       bool // open standard input
 	judged      *judged
 }
 
@@ -66,11 +68,22 @@ func (c *call) start(ctx context.Context) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := c.o.Commands.Start(ctx, spec)
-	if err != nil {
-		return nil, c.startError(ctx, err)
+	j := &job{tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace, left: c.unsandboxed}
+	for range 2 {
+		if c.stdin {
+			if spec.Input, j.input, err = os.Pipe(); err != nil {
+				return nil, c.startError(ctx, fmt.Errorf("making a pipe: %w", err))
+			}
+		}
+		if j.Running, err = c.o.Commands.Start(ctx, spec); err == nil {
+			return j, nil
+		}
+		_ = j.CloseInput()
+		if !errors.Is(err, process.ErrNetworkGone) {
+			break
+		}
 	}
-	return &job{Running: running, tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace}, nil
+	return nil, c.startError(ctx, err)
 }
 
 // spec returns the specification with which the command starts.

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -15,14 +16,17 @@ type taskJob struct {
 	title  string
 	done   <-chan struct{}
 	output *spool.Log
+	input  *os.File            // write end of its standard input; nil: it has none
+	inside bool                // whether it is contained
+	left   bool                // whether it was to run outside the sandbox
 	job    atomic.Pointer[job] // nil after settle
 	final  task.Status         // set before job is nil
 }
 
-var _ task.Job = (*taskJob)(nil)
+var _ task.Receiver = (*taskJob)(nil)
 
 func newTaskJob(j *job) *taskJob {
-	e := &taskJob{title: j.Title(), done: j.Done(), output: j.Output()}
+	e := &taskJob{title: j.Title(), done: j.Done(), output: j.Output(), input: j.input, inside: j.Contained(), left: j.left}
 	e.job.Store(j)
 	return e
 }
@@ -34,6 +38,7 @@ const maxNotes = 2 << 10
 // needs, such as its sandbox, its text and most of its output in memory.
 func (e *taskJob) settle() {
 	<-e.done
+	_ = e.CloseInput()
 	e.output.Trim()
 	e.final = e.Status()
 	e.final.Notes = firstNotes(e.final.Notes, maxNotes)

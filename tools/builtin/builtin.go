@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/repl"
 	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/skill"
 	"mcp-toolset/tools/sleep"
@@ -42,6 +43,7 @@ type Options struct {
 	Glob      glob.Options
 	Grep      grep.Options
 	Bash      bash.Options
+	REPL      repl.Options
 	Tasks     task.Options
 	Sleep     sleep.Options
 	Brief     brief.Options
@@ -77,6 +79,7 @@ func List(o Options) []*tools.Tool {
 		notebook.New(o.Change),
 		output.New(o.Output),
 		read.New(o.Read),
+		repl.New(o.REPL),
 		skill.New(o.Skill),
 		sleep.New(o.Sleep),
 		trigger.New(o.Trigger),

@@ -1,4 +1,4 @@
-// Package task provides the tools for background tasks: TaskOutput and TaskStop.
+// Package task provides the tools for background tasks: TaskOutput, TaskInput and TaskStop.
 package task
 
 import (
@@ -29,7 +29,7 @@ const (
 
 // New returns the tools.
 func New(o Options) []*tools.Tool {
-	return []*tools.Tool{NewOutput(o), NewStop(o)}
+	return []*tools.Tool{NewOutput(o), NewInput(o), NewStop(o)}
 }
 
 // Keys of a result's _meta, for programs.

@@ -138,8 +138,15 @@ func TestOwner(t *testing.T) {
 		id := add(t, r, owner, j)
 		for _, tool := range New(Options{Tasks: r}) {
 			args := map[string]any{"task_id": id}
-			if tool.Name == "TaskOutput" {
+			switch tool.Name {
+			case "TaskOutput":
 				args["block"] = false
+			case "TaskInput":
+				args["text"] = "x"
+				if _, err := call(t.Context(), t, w, tool, args); err == nil || strings.Contains(err.Error(), "takes no input") != mine {
+					t.Errorf("input of a task of %+v: %v", owner, err)
+				}
+				continue
 			}
 			resp, err := call(t.Context(), t, w, tool, args)
 			if (err == nil) != mine || err == nil && strings.Contains(toolstest.Text(resp), id) != mine {
@@ -184,6 +191,7 @@ func TestDefinitions(t *testing.T) {
 		inputs        string
 	}{
 		{"TaskOutput", "[BashOutput]", tools.Hints{ReadOnly: true, Idempotent: true}, "[task_id bash_id block timeout offset filter]"},
+		{"TaskInput", "[]", tools.Hints{Destructive: true, OpenWorld: true}, "[task_id text eof]"},
 		{"TaskStop", "[KillShell KillBash]", tools.Hints{Idempotent: true}, "[task_id shell_id]"},
 	} {
 		tool := New(Options{Tasks: tasks.New(time.Now)})[i]
@@ -194,9 +202,9 @@ func TestDefinitions(t *testing.T) {
 		if tool.Name != want.name || fmt.Sprint(tool.Aliases) != want.aliases || tool.Hints != want.hints || fmt.Sprint(inputs) != want.inputs {
 			t.Errorf("%s, %v, %+v, %v", tool.Name, tool.Aliases, tool.Hints, inputs)
 		}
-		// All may run beside a TaskOutput that waits.
+		// The others may run beside a TaskOutput that waits.
 		c, err := tool.Parse([]byte(`{"task_id": "a"}`))
-		if err != nil || !toolstest.Prepare(t, c, toolstest.NewWorkspace(t).Env()).Facts.ConcurrencySafe {
+		if err != nil || tool.Name != "TaskInput" && !toolstest.Prepare(t, c, toolstest.NewWorkspace(t).Env()).Facts.ConcurrencySafe {
 			t.Errorf("%s waits for others: %v", tool.Name, err)
 		}
 	}

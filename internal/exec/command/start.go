@@ -53,12 +53,24 @@ type Spec struct {
 	// Grace is the time between the request to end and the kill of what the command
 	// leaves running.
 	Grace time.Duration
+	// Input is the read end of a pipe for standard input; nil: the input is empty. Errors
+	// is the write end of a pipe for standard error; nil: it goes to the output. Start
+	// always closes both.
+	Input, Errors *os.File
 
 	installed []string // further folders that it reads, unless they hold hidden paths
 	// server is set for a program of StartServer. Nobody can be asked before it starts, so in
 	// the mode Ask it never has the server's network. Protected names that exist at its start
 	// are read-only for it; later ones are not watched.
 	server bool
+}
+
+func (s Spec) closeFiles() {
+	for _, f := range []*os.File{s.Input, s.Errors} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
 }
 
 // Running is a command that was started.
@@ -113,8 +125,10 @@ type Result struct {
 const outputWait = 500 * time.Millisecond
 
 // Start starts a command. The context applies only to the start. It returns ErrNoShell
-// if there is no shell, and process.ErrClosed after a call of Close.
+// if there is no shell, process.ErrClosed after a call of Close, and process.ErrNetworkGone if
+// a command with an Input or Errors can be started again.
 func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
+	defer s.closeFiles()
 	if c.shell == "" {
 		return nil, ErrNoShell
 	}
@@ -122,7 +136,7 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		return nil, err
 	}
 	r, err := c.begin(ctx, s)
-	if errors.Is(err, process.ErrNetworkGone) {
+	if errors.Is(err, process.ErrNetworkGone) && s.Input == nil && s.Errors == nil {
 		r, err = c.begin(ctx, s) // in a new one
 	}
 	if err != nil {
@@ -159,7 +173,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		r.release()
 		return nil, err
 	}
-	spec := process.Spec{Args: args, Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp)}
+	spec := process.Spec{Args: args, Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp), Input: s.Input, Errors: s.Errors}
 	if s.Judged {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
@@ -283,7 +297,7 @@ func (r *Running) watch() {
 			if x.Code == 0 {
 				text = unmistakable(text)
 			}
-			r.result.Blocked = r.workspace.explain(sandbox.Blocked(*r.policy, r.dir, r.script, text))
+			r.result.Blocked = r.Blocked(text)
 		}
 	}
 }
@@ -357,6 +371,14 @@ func (r *Running) From() string { return r.dir }
 // Contained reports whether the command is confined.
 func (r *Running) Contained() bool { return r.policy != nil }
 
+// Blocked returns facts on what the sandbox blocked, guessed from output of the command.
+func (r *Running) Blocked(output string) []string {
+	if r.policy == nil {
+		return nil
+	}
+	return r.workspace.explain(sandbox.Blocked(*r.policy, r.dir, r.script, output))
+}
+
 // Hidden returns the existing paths below a canonical folder that were hidden from the
 // command, relative to the folder. It omits paths that are closed to all tools, such as
 // those of the server.
@@ -386,6 +408,9 @@ func (r *Running) End(why EndReason, grace time.Duration) error {
 	}
 	return err
 }
+
+// Interrupt sends SIGINT to the shell of the command and its process group. It does not wait.
+func (r *Running) Interrupt() { r.process.Interrupt() }
 
 // Forget removes the temporary folder and the network of an owner that is gone. No command
 // of the owner may run any more.

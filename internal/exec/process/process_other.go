@@ -47,6 +47,9 @@ func (p *Process) Wait() Exit { return Exit{} }
 // End does nothing.
 func (p *Process) End(time.Duration) error { return nil }
 
+// Interrupt does nothing.
+func (p *Process) Interrupt() {}
+
 // Confine is documented with the version for Linux.
 type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error
 

@@ -197,6 +197,9 @@ func (p *Process) Wait() Exit {
 	return p.exit
 }
 
+// Interrupt does nothing: a command here has no console to be interrupted by.
+func (p *Process) Interrupt() {}
+
 // End ends the command and all processes it started at once: Windows has no signal
 // that asks a process without a window to end. It returns when no process is left,
 // or with an error if a process does not end.

@@ -8,8 +8,8 @@ import (
 // controlFD is the supervisor's end of the socket to the server. Messages are JSON,
 // one per line. The server first sends a setup. Then it sends a command, with the
 // descriptors of its output and, if the message has them, of its input, its errors
-// and its network. Then it sends any number of orders to end. The end of the stream is an
-// order to end at once.
+// and its network. Then it sends any number of orders to end, or to interrupt the command. The end of
+// the stream is an order to end at once.
 //
 // Once the supervisor has the command, it uses only read and write: its confinement
 // may forbid sendmsg and similar calls.
@@ -20,6 +20,8 @@ type order struct {
 	Setup *setup   `json:",omitempty"`
 	Run   *command `json:",omitempty"`
 	End   *ending  `json:",omitempty"`
+	// Interrupt sends SIGINT to the command and its process group.
+	Interrupt bool `json:",omitempty"`
 }
 
 // setup describes what a supervisor prepares before it is ready.

@@ -195,7 +195,11 @@ func (c *channel) listen(t *tree) {
 			}
 			c.rest = rest
 			var o order
-			if json.Unmarshal(line, &o) == nil && o.End != nil {
+			switch {
+			case json.Unmarshal(line, &o) != nil:
+			case o.Interrupt:
+				t.interrupt()
+			case o.End != nil:
 				t.orders <- *o.End
 			}
 		}

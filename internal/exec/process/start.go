@@ -225,6 +225,10 @@ func (p *Process) End(grace time.Duration) error {
 	}
 }
 
+// Interrupt sends SIGINT to the command and its process group, as a terminal does. It does not
+// wait, and has no effect on a command that has ended.
+func (p *Process) Interrupt() { _ = p.sup.send(order{Interrupt: true}) }
+
 // kill kills the supervisor, as the only way left to end the command.
 func (p *Process) kill() error {
 	p.killed.Store(true)

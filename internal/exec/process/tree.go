@@ -31,6 +31,7 @@ type tree struct {
 	alive bool                 // whether another process was alive when shell was sent
 	empty chan struct{}        // closed when no process is left
 
+	group  atomic.Int64     // process group of the command while it runs; otherwise 0
 	begun  atomic.Bool      // set when the command is being started, or must not be started
 	status *unix.WaitStatus // used by reap only
 }
@@ -141,6 +142,7 @@ func (t *tree) fork(c command, std []uintptr) error {
 		_ = unix.Close(int(fd))
 	}
 	t.pid = pid
+	t.group.Store(int64(pid))
 	if err := t.sys.started(pid, c.Confine != nil); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return fmt.Errorf("putting a command into its cgroup: %w", err)
@@ -164,6 +166,13 @@ func explain(c command, err error) error {
 	return fmt.Errorf("starting %s: %w", c.Args[0], err)
 }
 
+// interrupt sends SIGINT to the process group of the command, as a terminal does.
+func (t *tree) interrupt() {
+	if group := t.group.Load(); group > 1 {
+		_ = unix.Kill(int(-group), unix.SIGINT)
+	}
+}
+
 // reap waits for the command and for all orphans that this process adopts.
 func (t *tree) reap() {
 	defer close(t.empty)
@@ -185,6 +194,7 @@ func (t *tree) reap() {
 		case pid == t.pid:
 			// Processes that have already ended do not count as alive.
 			flags = unix.WNOHANG
+			t.group.Store(0)
 			t.ended(&status)
 		}
 	}

@@ -31,6 +31,8 @@ type Log struct {
 	full     chan struct{}
 	done     chan struct{}
 
+	reading sync.Mutex // held while output is neither in the pipe nor in the log
+
 	mu       sync.Mutex
 	file     *os.File // nil once the log is done
 	in       *os.File // the pipe that Pump reads
@@ -58,10 +60,9 @@ func (l *Log) Pump(r *os.File) error {
 	l.mu.Unlock()
 	buf := make([]byte, chunk)
 	for {
-		n, err := r.Read(buf)
-		l.append(buf[:n])
+		err := l.readSome(r, buf)
 		switch {
-		case err == io.EOF, errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 			return nil
 		case err != nil:
 			return fmt.Errorf("reading output: %w", err)
@@ -222,8 +223,22 @@ func (l *Log) evict() {
 	l.tail = nil
 }
 
+// Mark is a place in a log, from Log.Mark.
+type Mark struct{ offset, lines int64 }
+
+// Offset returns the number of bytes before the mark.
+func (m Mark) Offset() int64 { return m.offset }
+
+// Mark returns the present end of the log.
+func (l *Log) Mark() Mark {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Mark{l.size, l.lines}
+}
+
 // snapshot is the state of a log at one moment.
 type snapshot struct {
+	from                int64 // offset in the log at which the snapshot begins
 	size, stored, lines int64
 	final               bool
 	resume              int64 // offset at which the output after stored is known again
@@ -256,13 +271,23 @@ func (l *Log) snapshot() (*snapshot, error) {
 
 func (s *snapshot) close() { _ = s.file.Close() }
 
+// after removes what is before a mark from the snapshot.
+func (s *snapshot) after(m Mark) {
+	s.from, s.lines = m.offset, s.lines-m.lines
+	s.size, s.stored, s.resume = s.size-m.offset, s.stored-m.offset, s.resume-m.offset
+	if drop := -s.resume; drop > 0 && len(s.tail) > 0 {
+		s.tail = s.tail[min(drop, int64(len(s.tail))):]
+	}
+	s.stored, s.resume = max(s.stored, 0), max(s.resume, 0)
+}
+
 // ReadAt reads output. It fails where the output is missing.
 func (s *snapshot) ReadAt(p []byte, off int64) (n int, err error) {
 	for len(p) > 0 && off < s.size {
 		var m int
 		switch {
 		case off < s.stored:
-			m, err = s.file.ReadAt(p[:min(int64(len(p)), s.stored-off)], off)
+			m, err = s.file.ReadAt(p[:min(int64(len(p)), s.stored-off)], s.from+off)
 			if m == 0 {
 				return n, fmt.Errorf("reading output: its file has been changed: %w", err)
 			}

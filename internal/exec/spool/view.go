@@ -70,12 +70,23 @@ func (l *Log) View(limit int) (View, error) { return l.Excerpt(limit, limit) }
 // Excerpt returns a view of all output if that has at most limit characters, otherwise one of at
 // most short characters.
 func (l *Log) Excerpt(limit, short int) (View, error) {
+	return l.ExcerptAfter(Mark{}, limit, short)
+}
+
+// ExcerptAfter is Excerpt of the output after a mark. Gap has offsets in the whole output.
+func (l *Log) ExcerptAfter(m Mark, limit, short int) (v View, err error) {
 	s, err := l.snapshot()
 	if err != nil {
 		return View{}, err
 	}
 	defer s.close()
-	v, err := s.view(max(limit, 0), maxWindow)
+	s.after(m)
+	defer func() {
+		if v.Gap != (Gap{}) {
+			v.Gap.From, v.Gap.To = v.Gap.From+m.offset, v.Gap.To+m.offset
+		}
+	}()
+	v, err = s.view(max(limit, 0), maxWindow)
 	if err != nil || v.Gap == (Gap{}) || short >= limit {
 		return v, err
 	}

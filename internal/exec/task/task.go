@@ -4,6 +4,7 @@
 package task
 
 import (
+	"context"
 	"time"
 
 	"mcp-toolset/internal/exec/spool"
@@ -30,6 +31,21 @@ type Job interface {
 	// Release is called once, when the job has ended and is forgotten. The job may then remove what
 	// it stores. A reader may still be reading the output.
 	Release()
+}
+
+// Receiver is a job that takes input while it runs.
+type Receiver interface {
+	Job
+	// Send writes input, and returns how much of it the job has taken. It waits for the job to
+	// take it until ctx ends. It fails with os.ErrClosed if the input is closed.
+	Send(ctx context.Context, input []byte) (n int, err error)
+	// HasInput reports whether the job was started with an input.
+	HasInput() bool
+	// CloseInput ends the input.
+	CloseInput() error
+	// Containment reports whether a sandbox limits what the input can do and, if none does,
+	// whether the job was started outside of it on request.
+	Containment() (contained, left bool)
 }
 
 // State is the state of a job.

@@ -1,0 +1,319 @@
+package repl
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/spool"
+	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
+)
+
+// Limits and timeouts of a session.
+const (
+	// maxReply is the limit of a line from the driver, in bytes: four figures and more.
+	maxReply = 20 << 20
+	// settleWait is the timeout for output to arrive that was printed before the reply.
+	settleWait = 500 * time.Millisecond
+	// closedWait is the time for an interpreter to end that has closed its pipe.
+	closedWait = time.Second
+	// stopGrace is the time for processes to end before they are killed.
+	stopGrace = 500 * time.Millisecond
+	// tick is the interval of progress reports and of further interrupts.
+	tick = time.Second
+)
+
+// interpreter is a running session: the job of a task.
+type interpreter struct {
+	language, name, title string
+	folder                string // git worktree of the conversation at the start; "": none
+	running               *command.Running
+	requests              *os.File      // write end of the pipe to the driver
+	closed                chan struct{} // closed at the end of the pipe from the driver
+	done                  chan struct{} // closed after the end
+	idle                  *time.Timer
+	grace                 time.Duration
+	mark                  spool.Mark    // end of the output that answers have shown; guarded by turn
+	turn                  chan struct{} // holds a value while a call uses the session
+
+	shown atomic.Bool // whether an answer has shown the end of the session
+
+	mu      sync.Mutex
+	waiting string     // id of the request that is being run; "": none
+	reply   chan reply // gets its reply
+	why     string     // why it was ended; "": by itself
+}
+
+// reply is a message of the driver.
+type reply struct {
+	ID     string   `json:"id"`
+	OK     bool     `json:"ok"`
+	Code   int      `json:"code"`   // exit code of bash code
+	Images [][]byte `json:"images"` // figures
+}
+
+var _ tasks.Job = (*interpreter)(nil)
+
+// start starts an interpreter.
+func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpreter, error) {
+	l := languages[in.Language]
+	s := &interpreter{
+		language: in.Language, name: in.Session, title: in.title(), folder: worktree(env.Session), grace: o.Grace,
+		closed: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1),
+	}
+	var answers *os.File
+	pipes := func() (input, errs *os.File, err error) {
+		s.close(answers)
+		if input, s.requests, err = os.Pipe(); err != nil {
+			return nil, nil, err
+		}
+		if answers, errs, err = os.Pipe(); err != nil {
+			return nil, nil, errors.Join(err, input.Close(), s.requests.Close())
+		}
+		return input, errs, nil
+	}
+	running, changed, err := bash.StartInterpreter(ctx, o.Bash, env, "repl", l.script(o.program(env, in.Language)), pipes)
+	if err != nil {
+		s.close(answers)
+		return nil, err
+	}
+	s.running = running
+	s.idle = time.AfterFunc(o.Idle, func() { _ = s.stop(fmt.Sprintf("ended after %v without a call", o.Idle), stopGrace) })
+	go s.read(answers)
+	go func() {
+		<-running.Done()
+		s.idle.Stop()
+		s.close(answers)
+		<-s.closed
+		running.Output.Trim()
+		changed()
+		close(s.done)
+	}()
+	if in.Language == shell {
+		_, err = io.WriteString(s.requests, shellSetup)
+	}
+	return s, err
+}
+
+// close closes the server's ends of the pipes.
+func (s *interpreter) close(answers *os.File) {
+	for _, f := range []*os.File{s.requests, answers} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// read reads what the driver sends. What is no reply to the present request is ignored.
+func (s *interpreter) read(answers *os.File) {
+	defer close(s.closed)
+	r := bufio.NewReaderSize(answers, 64<<10)
+	for {
+		line, err := readLine(r, maxReply)
+		if err != nil {
+			return
+		}
+		var got reply
+		if json.Unmarshal(line, &got) != nil || got.ID == "" {
+			continue
+		}
+		s.mu.Lock()
+		if got.ID == s.waiting {
+			s.waiting = ""
+			s.reply <- got
+		}
+		s.mu.Unlock()
+	}
+}
+
+// readLine reads a line. It returns nothing of one that exceeds limit bytes.
+func readLine(r *bufio.Reader, limit int) (line []byte, err error) {
+	for more := true; more; {
+		var part []byte
+		part, err = r.ReadSlice('\n')
+		if more = err == bufio.ErrBufferFull; !more && err != nil {
+			return nil, err
+		}
+		if line = append(line, part...); len(line) > limit {
+			line = line[:0:0]
+			limit = 0 // of the rest, too
+		}
+	}
+	if limit == 0 {
+		return nil, nil
+	}
+	return line, nil
+}
+
+// expect makes the reply to a new request go to the returned channel.
+func (s *interpreter) expect() (id string, replies <-chan reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting, s.reply = rand.Text(), make(chan reply, 1)
+	return s.waiting, s.reply
+}
+
+// ending is how a call ended.
+type ending int
+
+const (
+	answered    ending = iota
+	interrupted        // at its timeout; the session goes on
+	ended              // the session has ended
+)
+
+// eval runs code. If ctx ends, it returns the cause at once, and interrupts the code in the
+// background. The caller holds the turn, which eval releases.
+func (s *interpreter) eval(ctx context.Context, code string, timeout time.Duration, progress func(time.Duration)) (got reply, how ending, err error) {
+	id, replies := s.expect()
+	written := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(s.requests, languages[s.language].request(id, code))
+		written <- err
+	}()
+	begun := time.Now()
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	life := time.NewTicker(tick)
+	defer life.Stop()
+	closed := s.closed
+	for {
+		select {
+		case got = <-replies:
+			return got, answered, nil
+		case <-closed:
+			closed = nil
+			if got, how, ok := s.afterClosed(replies); ok {
+				return got, how, nil
+			}
+		case <-s.running.Done():
+			return got, ended, nil
+		case <-ctx.Done():
+			return got, ended, context.Cause(ctx)
+		case <-life.C:
+			progress(time.Since(begun))
+		case <-late.C:
+			got, how = s.interrupt(written, replies)
+			return got, how, nil
+		}
+	}
+}
+
+// afterClosed ends an interpreter that has closed its pipe, unless it ends by itself or a reply
+// was in the pipe.
+func (s *interpreter) afterClosed(replies <-chan reply) (got reply, how ending, ok bool) {
+	select {
+	case got = <-replies:
+		return got, answered, true
+	default:
+	}
+	select {
+	case <-s.running.Done():
+	case <-time.After(closedWait):
+		_ = s.stop("the code has closed the pipes of the interpreter, or replaced it", 0)
+	}
+	return got, ended, true
+}
+
+// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
+// react or has not taken the request.
+func (s *interpreter) interrupt(written <-chan error, replies <-chan reply) (got reply, how ending) {
+	select {
+	case <-written:
+	default:
+		_ = s.stop("it did not take the code", 0)
+		return got, ended
+	}
+	late := time.NewTimer(s.grace)
+	defer late.Stop()
+	again := time.NewTicker(tick)
+	defer again.Stop()
+	s.running.Interrupt()
+	for {
+		select {
+		case got = <-replies:
+			return got, interrupted
+		case <-s.running.Done():
+			return got, ended
+		case <-again.C:
+			s.running.Interrupt()
+		case <-late.C:
+			_ = s.stop(fmt.Sprintf("killed, since it did not react to an interrupt within %v", s.grace), 0)
+			return got, ended
+		}
+	}
+}
+
+// stop ends the session, with the processes killed after grace. why is the reason for answers;
+// the first one counts.
+func (s *interpreter) stop(why string, grace time.Duration) error {
+	s.mu.Lock()
+	if s.why == "" {
+		s.why = why
+	}
+	s.mu.Unlock()
+	if err := s.running.End(command.Stopped, grace); err != nil {
+		return err
+	}
+	<-s.done
+	return nil
+}
+
+// Kind returns the kind of task.
+func (s *interpreter) Kind() string { return "repl" }
+
+// Title returns the name of the session.
+func (s *interpreter) Title() string { return s.title }
+
+// Done returns a channel that is closed when the process tree of the interpreter has ended.
+func (s *interpreter) Done() <-chan struct{} { return s.done }
+
+// Output returns the output log of the session.
+func (s *interpreter) Output() *spool.Log { return s.running.Output }
+
+// Stop ends the session.
+func (s *interpreter) Stop(why string) error { return s.stop("stopped by "+why, stopGrace) }
+
+// Release deletes the output.
+func (s *interpreter) Release() { _ = s.running.Output.Remove() }
+
+// Status returns the present state of the session, or how it ended.
+func (s *interpreter) Status() tasks.Status {
+	if !isClosed(s.done) {
+		return tasks.Status{State: tasks.Running, Detail: "running", Started: s.running.Started}
+	}
+	r := s.running.Result()
+	st := tasks.Status{State: tasks.Completed, Detail: s.ending(), Started: s.running.Started, Ended: r.Ended}
+	switch {
+	case r.EndReason == command.Stopped || r.EndReason == command.Closing:
+		st.State = tasks.Stopped
+	case r.EndReason != command.ByItself || r.Lost != nil || r.Signal != 0:
+		st.State = tasks.Failed
+	default:
+		st.Code, st.Exited = r.Code, true
+		if r.Code != 0 {
+			st.State = tasks.Failed
+		}
+	}
+	return st
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,222 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// Limits of TaskInput.
+const (
+	// maxText is the limit of text, in bytes. A pipe takes 64 KiB at once.
+	maxText = 64 << 10
+	// takeWait is the timeout for a task to take the input.
+	takeWait = 5 * time.Second
+	// quietAfter is the time without new output after which the answer is complete, and
+	// quietWait its limit.
+	quietAfter = 300 * time.Millisecond
+	quietWait  = 5 * time.Second
+)
+
+// SendInput holds the arguments of TaskInput.
+type SendInput struct {
+	TaskID string `json:"task_id" minLength:"1" jsonschema:"Id of the task"`
+	Text   string `json:"text,omitempty" jsonschema:"Text to write, with \\n at the end of a line"`
+	EOF    bool   `json:"eof,omitempty" jsonschema:"End the input"`
+}
+
+// SendOutput describes what a task has taken, and its output since.
+type SendOutput struct {
+	TaskID     string `json:"task_id" jsonschema:"The task"`
+	Status     string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
+	Bytes      int    `json:"bytes" jsonschema:"Bytes that it has taken"`
+	Output     string `json:"output" jsonschema:"Output since the call"`
+	NextOffset int64  `json:"next_offset" jsonschema:"Offset for TaskOutput to read on, in bytes"`
+
+	text string
+}
+
+//go:embed input.md
+var inputPrompt string
+
+// NewInput returns the tool TaskInput.
+func NewInput(o Options) *tools.Tool {
+	if o.MaxOutput == 0 {
+		o.MaxOutput = maxOutput
+	}
+	return tools.MustBuild(tools.Def[SendInput, SendInput, SendOutput]{
+		Name:          "TaskInput",
+		Title:         "Type into a task",
+		Prompt:        inputPrompt,
+		SearchHint:    "send input stdin text to background task program",
+		Description:   describeInput,
+		Loading:       tools.LoadDeferred,
+		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
+		Excerpt:       tools.ExcerptTail,
+		IsDestructive: tools.Always[SendInput](),
+		IsOpenWorld:   tools.Always[SendInput](),
+		Prepare:       func(_ *tools.Env, in SendInput) (SendInput, error) { return in, in.validate() },
+		Matcher: func(in SendInput) func(policy.Behavior, string) bool {
+			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
+		},
+		Check:           func(env *tools.Env, in SendInput) *policy.Decision { return checkInput(env, in, o) },
+		ClassifierInput: func(in SendInput) string { return in.Text },
+		Call: func(ctx context.Context, env *tools.Env, in SendInput) (tools.Result[SendOutput], error) {
+			return send(ctx, env, in, o)
+		},
+		Render: func(o SendOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+// describeInput returns one line on a call for the user.
+func describeInput(in SendInput) string {
+	what := plain.Quote(in.Text)
+	switch {
+	case in.Text == "":
+		what = "the end of its input"
+	case in.EOF:
+		what += " and the end of its input"
+	}
+	return fmt.Sprintf("Send the background task %s: %s", plain.Line(in.TaskID), what)
+}
+
+func (in SendInput) validate() error {
+	switch {
+	case in.Text == "" && !in.EOF:
+		return fault.New("there is nothing to send", "Give text or eof.")
+	case len(in.Text) > maxText:
+		return fault.New(fmt.Sprintf("text has %d bytes; the most is %d", len(in.Text), maxText), "Send it in parts, or let the program read a file.")
+	}
+	return nil
+}
+
+// receiver returns the task with an id if it was started with an input.
+func receiver(env *tools.Env, o Options, id string) (*tasks.Task, tasks.Receiver, error) {
+	t, err := Find(env, o.Tasks, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, ok := t.Job.(tasks.Receiver)
+	if !ok || !r.HasInput() {
+		return nil, nil, fault.New("the background task "+t.ID+" takes no input", "Start it again by Bash with run_in_background and stdin.")
+	}
+	return t, r, nil
+}
+
+// checkInput asks about input to a task that is not contained, since it could do anything.
+func checkInput(env *tools.Env, in SendInput, o Options) *policy.Decision {
+	_, r, err := receiver(env, o, in.TaskID)
+	if err != nil {
+		return nil // the call fails
+	}
+	contained, left := r.Containment()
+	d := &policy.Decision{
+		Behavior: policy.Ask, Reason: "the task runs outside of the sandbox, and what it reads could make it do anything",
+		Next: "ask the user to allow it, for good by the rule TaskInput in the settings",
+	}
+	switch {
+	case contained:
+		return nil
+	case left: // as the call that has started it
+		d.Layer, d.Next = policy.LayerSandbox, "start the task without dangerouslyDisableSandbox"
+	}
+	return d
+}
+
+func send(ctx context.Context, env *tools.Env, in SendInput, o Options) (tools.Result[SendOutput], error) {
+	none := tools.Result[SendOutput]{}
+	t, r, err := receiver(env, o, in.TaskID)
+	if err != nil {
+		return none, err
+	}
+	if hasEnded(t) {
+		return none, fault.New("the background task "+t.ID+" has ended", "TaskOutput shows its output.")
+	}
+	log := t.Output()
+	mark := log.Mark()
+	taking, cancel := context.WithTimeout(ctx, takeWait)
+	n, err := r.Send(taking, []byte(in.Text))
+	cancel()
+	slow := errors.Is(err, os.ErrDeadlineExceeded)
+	switch {
+	case ctx.Err() != nil:
+		return none, context.Cause(ctx)
+	case errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
+		return none, fault.New(fmt.Sprintf("the input of the background task %s is closed; it has taken %d of %d bytes", t.ID, n, len(in.Text)), "TaskOutput shows how it goes on.")
+	case err != nil && !slow:
+		return none, fault.New("the input could not be written: "+plain.Line(err.Error()), "TaskOutput shows how the task is.")
+	}
+	if in.EOF && !slow {
+		_ = r.CloseInput()
+	}
+	if err := quiet(ctx, t); err != nil {
+		return none, err
+	}
+	s := t.Status()
+	view, err := log.ExcerptAfter(mark, o.MaxOutput, o.MaxOutput)
+	end := log.Mark().Offset()
+	out := SendOutput{TaskID: t.ID, Status: string(s.State), Bytes: n, NextOffset: end}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Task %s: %s\n%s", t.ID, how(s, time.Now()), notes(s))
+	if slow {
+		fmt.Fprintf(&b, "[the task does not read: it has taken %d of %d bytes%s]\n", n, len(in.Text), map[bool]string{true: ", and its input is not closed"}[in.EOF])
+	}
+	switch {
+	case err != nil:
+		b.WriteString("[its output cannot be shown: " + plain.Line(err.Error()) + "]\n")
+	case view.Binary:
+		b.WriteString(log.NotShown(end-mark.Offset()) + "\n")
+	default:
+		out.Output = view.Head
+		if view.Gap.Bytes() > 0 {
+			out.Output += gap(view.Gap) + view.Tail
+		}
+		b.WriteString(out.Output)
+		if out.Output == "" {
+			b.WriteString("[no output since]\n")
+		}
+	}
+	o.seen(env, t, s)
+	out.text = strings.TrimSuffix(b.String(), "\n")
+	if s.State == tasks.Running {
+		out.text += fmt.Sprintf("\n[next offset %d]", end)
+	}
+	return tools.Result[SendOutput]{Data: out, Meta: Meta(t.ID, s), Failed: slow}, nil
+}
+
+// quiet waits until a task has printed nothing for a while, or has ended.
+func quiet(ctx context.Context, t *tasks.Task) error {
+	last, _ := t.Output().Bytes()
+	look := time.NewTicker(lookEvery / 2)
+	defer look.Stop()
+	end := time.Now().Add(quietWait)
+	for since := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.Done():
+			return nil
+		case now := <-look.C:
+			switch printed, _ := t.Output().Bytes(); {
+			case printed != last:
+				last, since = printed, now
+			case now.Sub(since) >= quietAfter:
+				return nil
+			}
+			if now.After(end) {
+				return nil
+			}
+		}
+	}
+}
