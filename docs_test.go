@@ -172,7 +172,7 @@ func TestDocumentExamples(t *testing.T) {
 		t.Skip("the outputs are those of Linux")
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "mcp-toolset"), ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, "mcp-toolset"), ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}

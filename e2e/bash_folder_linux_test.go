@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,7 +91,7 @@ func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, shellOptions{args: []string{"--read-dedup", "off"}})
 	var calls, reads []sent
-	const pairs = 50
+	pairs := testscale.N(20, 50)
 	for i := range pairs {
 		s.file(fmt.Sprintf("sub%d/f.txt", i), fmt.Sprintf("this is %d.", i))
 	}
