@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/testscale"
 )
 
 func mustParse(t *testing.T, expression, zone string) Cron {
@@ -44,6 +46,13 @@ func oracle(begin, end time.Time, minute, hour matcher, date func(time.Time) boo
 	return due
 }
 
+// changes reports whether the clock changes within a day of t.
+func changes(t time.Time) bool {
+	_, before := t.Add(-24 * time.Hour).Zone()
+	_, after := t.Add(24 * time.Hour).Zone()
+	return before != after
+}
+
 func TestYear(t *testing.T) {
 	daily := func(time.Time) bool { return true }
 	for _, c := range []struct {
@@ -74,6 +83,12 @@ func TestYear(t *testing.T) {
 			}
 			at := begin.Add(-time.Second)
 			for n, due := range want {
+				// Of a frequent rule few days are checked at quick scale, and those on
+				// which the clock changes.
+				if len(want) > 10_000 && !testscale.Full() && due.YearDay()%10 != 0 && !changes(due) {
+					at = due
+					continue
+				}
 				next, err := cron.Next(at)
 				if err != nil || !next.Equal(due) {
 					t.Errorf("%s: firing %d after %v is at %v (%v), want %v", c.expression, n, at, next, err, due)
