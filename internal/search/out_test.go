@@ -32,7 +32,7 @@ func (s *spool) Mark() (undo func()) {
 func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
-	lines := testscale.N(30_000, 60_000)
+	lines := testscale.N(40_000, 60_000) // a file of them has twice the text that may be in memory
 	for i := range lines {
 		fmt.Fprintf(&b, "%d foo and more of a line that is not short\n", i)
 		if i%7 == 0 {
