@@ -59,13 +59,14 @@ func TestFolder(t *testing.T) {
 // TestFolderGone checks that the answer reports a removed working directory, and that the
 // session continues.
 func TestFolderGone(t *testing.T) {
+	s := startShell(t, shellOptions{})
 	for name, remove := range map[string]func(s *shellServer){
 		"by the command":  func(s *shellServer) { s.bash(`rm -r "$PWD"`) },
 		"by somebody":     func(s *shellServer) { must(t, os.Remove(filepath.Join(s.root, "sub"))) },
 		"now it's a file": func(s *shellServer) { must(t, os.Remove(filepath.Join(s.root, "sub"))); s.file("sub", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := startShell(t, shellOptions{})
+			must(t, os.RemoveAll(filepath.Join(s.root, "sub")))
 			s.works("mkdir sub; cd sub")
 			remove(s)
 			a := s.bash("pwd")

@@ -147,7 +147,7 @@ func (h *host) listed() (raw json.RawMessage, names []string, tools map[string]j
 func becomes(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	late := time.After(deadline)
-	for tick := time.Tick(5 * time.Millisecond); !is(); {
+	for tick := time.Tick(20 * time.Millisecond); !is(); {
 		select {
 		case <-tick:
 		case <-late:
