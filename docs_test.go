@@ -172,7 +172,7 @@ func TestDocumentExamples(t *testing.T) {
 		t.Skip("the outputs are those of Linux")
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "mcp-toolset"), ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(bin, "mcp-toolset"), ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
@@ -238,6 +238,7 @@ func newPage(t *testing.T, bin string) *page {
 		t.Fatal(err)
 	}
 	p := &page{t: t, home: home, env: []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}}
+	p.env = append(p.env, "GOGC=400")                                     // short runs need no garbage collection
 	for _, dir := range []string{p.dir(), filepath.Join(home, "notes")} { // notes is an additional directory
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)

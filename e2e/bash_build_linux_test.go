@@ -113,6 +113,7 @@ func TestProtected(t *testing.T) {
 					t.Errorf("git init: %s", a.text)
 				}
 				s.works(commit)
+				other := startShell(t, shellOptions{user: user.id})
 				for name, command := range map[string]string{
 					".git/hooks":           "mkdir -p .git/hooks && echo x >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit",
 					".git/config":          "mkdir -p .git && printf '[core]\\n\\tfsmonitor = ./x\\n' >.git/config",
@@ -121,7 +122,6 @@ func TestProtected(t *testing.T) {
 					".mcp-toolset":         "mkdir .mcp-toolset && echo {} >.mcp-toolset/settings.json",
 					".git/config by git":   "git init -q .; git config core.hooksPath ./x",
 				} {
-					other := startShell(t, shellOptions{user: user.id})
 					a := other.bash(unnamed(command))
 					name, _, _ = strings.Cut(name, " ")
 					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what the command made there was moved to") {
@@ -130,6 +130,7 @@ func TestProtected(t *testing.T) {
 					if _, err := os.Lstat(filepath.Join(other.root, name)); err == nil {
 						t.Errorf("%s is there", name)
 					}
+					must(t, os.RemoveAll(filepath.Join(other.root, ".git")))
 				}
 			})
 		})

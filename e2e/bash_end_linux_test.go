@@ -54,7 +54,7 @@ func TestServerEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, mark := startShell(t, shellOptions{bare: c.bad}), newMark()
-			const running = 10
+			running := testscale.N(4, 10)
 			for range running - 1 {
 				s.background(tree(mark))
 			}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,13 +59,14 @@ func TestFolder(t *testing.T) {
 // TestFolderGone checks that the answer reports a removed working directory, and that the
 // session continues.
 func TestFolderGone(t *testing.T) {
+	s := startShell(t, shellOptions{})
 	for name, remove := range map[string]func(s *shellServer){
 		"by the command":  func(s *shellServer) { s.bash(`rm -r "$PWD"`) },
 		"by somebody":     func(s *shellServer) { must(t, os.Remove(filepath.Join(s.root, "sub"))) },
 		"now it's a file": func(s *shellServer) { must(t, os.Remove(filepath.Join(s.root, "sub"))); s.file("sub", "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := startShell(t, shellOptions{})
+			must(t, os.RemoveAll(filepath.Join(s.root, "sub")))
 			s.works("mkdir sub; cd sub")
 			remove(s)
 			a := s.bash("pwd")
@@ -90,7 +92,7 @@ func TestBurst(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, shellOptions{args: []string{"--read-dedup", "off"}})
 	var calls, reads []sent
-	const pairs = 50
+	pairs := testscale.N(20, 50)
 	for i := range pairs {
 		s.file(fmt.Sprintf("sub%d/f.txt", i), fmt.Sprintf("this is %d.", i))
 	}

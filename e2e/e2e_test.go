@@ -22,6 +22,10 @@ import (
 // built is the path of the product, which is built once for all tests of the package.
 var built string
 
+// rareGC makes the garbage collection of a server rare, since most servers end before there is
+// garbage. Servers whose memory is measured do not have it.
+const rareGC = "GOGC=400"
+
 // binary returns the path of the product. Tests must use it: see touchSources.
 func binary(t *testing.T) string {
 	t.Helper()
@@ -43,7 +47,7 @@ func run(m *testing.M) int {
 	const builtKey = "E2E_BINARY"
 	if built = os.Getenv(builtKey); built == "" || !mounttest.Inside() { // a test may start this process again
 		built = filepath.Join(dir, "mcp-toolset")
-		build := exec.Command("go", "build", "-o", built, "mcp-toolset")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", built, "mcp-toolset") // as it is released
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			fmt.Fprintln(os.Stderr, "building the binary:", err)
@@ -106,6 +110,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Vars = append(env.Vars, rareGC)
 			server := &talk{}
 			env.Values[talkKey{}] = server
 			env.Defer(func() { _ = server.stop() })

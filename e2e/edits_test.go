@@ -33,7 +33,7 @@ func burst(root, binary, state string, calls []call) ([]answer, error) {
 		}
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i, c.tool, arguments)
 	}
-	cmd := exec.Command(binary, "stdio", root)
+	cmd := exec.Command(binary, "stdio", "--sandbox", "off", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
 	cmd.Stdin = strings.NewReader(in.String())
 	out, err := cmd.Output()
@@ -76,7 +76,8 @@ func TestEditsOfManyServers(t *testing.T) {
 }
 
 func editsOfManyServers(t *testing.T, state func() string) {
-	const servers, edits = 4, 40
+	const servers = 4
+	edits := testscale.N(20, 40)
 	root := t.TempDir()
 	path := filepath.Join(root, "f.txt")
 	names := []string{"f.txt", "f.txt"}

@@ -28,7 +28,7 @@ func TestLongSearches(t *testing.T) {
 	file := filepath.Join(root, "lines.txt")
 	text := strings.Repeat("a line that each of the searches finds, as all the other lines of the file\n", 270_000)
 	put(t, file, text)
-	s := startCorpus(t, root)
+	s := startCorpus(t, root, "--sandbox", "off")
 	var answers []<-chan reply
 	for i := range 10 {
 		answers = append(answers, s.tool("Grep", map[string]any{

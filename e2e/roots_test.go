@@ -25,7 +25,7 @@ func TestClientRoots(t *testing.T) {
 			base := newBase(t)
 			root := filepath.Join(base, "root")
 			put(t, filepath.Join(root, "a.txt"), "found")
-			cmd := exec.Command(binary(t), "stdio", "--log-level", "error")
+			cmd := exec.Command(binary(t), "stdio", "--log-level", "error", "--sandbox", "off")
 			cmd.Dir = filepath.VolumeName(base) + string(filepath.Separator)
 			cmd.Env = append(os.Environ(), "HOME="+filepath.Join(base, "home"), "MCP_TOOLSET_STATE_DIR="+filepath.Join(base, "state"), "CLAUDE_PROJECT_DIR=")
 			in, err := cmd.StdinPipe()

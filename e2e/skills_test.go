@@ -72,7 +72,9 @@ func TestSkillsChange(t *testing.T) {
 	}
 	writeSkill(t, dir, "new", "Is new.")
 	var seen []string // notifications
+	tick := time.Tick(20 * time.Millisecond)
 	for id, end := 10, time.Now().Add(deadline); ; id++ {
+		<-tick
 		lines := w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"prompts/list"}`, id))
 		seen = append(seen, lines[:len(lines)-1]...)
 		if slices.Contains(names(t, last(lines)), "new") {

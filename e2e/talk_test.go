@@ -66,7 +66,7 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	*t = talk{early: map[int]string{}, lines: make(chan string, 100)}
 	cmd := exec.Command(built, append([]string{"stdio", "--log-level", "error"}, args...)...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), os.Stderr
-	for _, name := range []string{"PATH", "HOME", "WORK", "TMPDIR", "MCP_TOOLSET_TOKEN", "MCP_TOOLSET_STATE_DIR", "SYSTEMROOT"} {
+	for _, name := range []string{"PATH", "HOME", "WORK", "TMPDIR", "MCP_TOOLSET_TOKEN", "MCP_TOOLSET_STATE_DIR", "GOGC", "SYSTEMROOT"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"mcp-toolset/internal/testscale"
 	"os/exec"
 	"strings"
 	"testing"
@@ -94,62 +95,60 @@ func TestUpstreamAsks(t *testing.T) {
 // reviewed it.
 func TestUpstreamPinned(t *testing.T) {
 	t.Parallel()
-	for _, http := range []bool{false, true} {
-		for _, pin := range []bool{true, false} {
-			t.Run(fmt.Sprintf("http %v pin %v", http, pin), func(t *testing.T) {
-				t.Parallel()
-				base := newBase(t)
-				settings := fmt.Sprintf(`{"upstream":{"pin":%v},"permissions":{"allow":["mcp__one"]},"mcpServers":{"one":{"command":"$UPSTREAM","args":["-changed","$BASE/changed"]}}}`, pin)
-				o := placeOptions{http: http, settings: settings, base: base, args: []string{"--deferral", "dispatch"}}
-				p := startPlace(t, o)
-				connect(t, p, false, nil).must("mcp__one__echo", `{}`)
-				p.stop(t)
-				put(t, base+"/changed", "")
-				upstream := func(args ...string) (string, int) {
-					cmd := exec.Command(binary(t), append([]string{"upstream"}, args...)...)
-					cmd.Env, cmd.Dir = p.cmd.Env, p.root
-					out, err := cmd.CombinedOutput()
-					if exit, ok := err.(*exec.ExitError); err != nil && !ok {
-						t.Fatal(err)
-					} else if ok {
-						return string(out), exit.ExitCode()
-					}
-					return string(out), 0
+	for _, c := range testscale.Sample([]struct{ http, pin bool }{{false, true}, {false, false}, {true, true}, {true, false}}, 2) {
+		t.Run(fmt.Sprintf("http %v pin %v", c.http, c.pin), func(t *testing.T) {
+			t.Parallel()
+			base := newBase(t)
+			settings := fmt.Sprintf(`{"upstream":{"pin":%v},"permissions":{"allow":["mcp__one"]},"mcpServers":{"one":{"command":"$UPSTREAM","args":["-changed","$BASE/changed"]}}}`, c.pin)
+			o := placeOptions{http: c.http, settings: settings, base: base, args: []string{"--deferral", "dispatch"}}
+			p := startPlace(t, o)
+			connect(t, p, false, nil).must("mcp__one__echo", `{}`)
+			p.stop(t)
+			put(t, base+"/changed", "")
+			upstream := func(args ...string) (string, int) {
+				cmd := exec.Command(binary(t), append([]string{"upstream"}, args...)...)
+				cmd.Env, cmd.Dir = p.cmd.Env, p.root
+				out, err := cmd.CombinedOutput()
+				if exit, ok := err.(*exec.ExitError); err != nil && !ok {
+					t.Fatal(err)
+				} else if ok {
+					return string(out), exit.ExitCode()
 				}
-				p = startPlace(t, o)
-				h := connect(t, p, false, nil)
-				for name, d := range doors {
-					for _, tool := range []string{"echo", "added"} {
-						got := h.ask(d, "mcp__one__"+tool, `{}`)
-						if pin && !got.fails("the user", "mcp-toolset upstream diff") || !pin && (got.failed || got.fault != "") {
-							t.Errorf("%s by %s: %s", tool, name, got.show())
-						}
-					}
-					if got := h.ask(d, "mcp__one__safe", `{}`); !got.says("safe was called") {
-						t.Errorf("safe by %s: %s", name, got.show())
+				return string(out), 0
+			}
+			p = startPlace(t, o)
+			h := connect(t, p, false, nil)
+			for name, d := range doors {
+				for _, tool := range []string{"echo", "added"} {
+					got := h.ask(d, "mcp__one__"+tool, `{}`)
+					if c.pin && !got.fails("the user", "mcp-toolset upstream diff") || !c.pin && (got.failed || got.fault != "") {
+						t.Errorf("%s by %s: %s", tool, name, got.show())
 					}
 				}
-				if got := h.call("ToolSearch", `{"query":"select:mcp__one__echo"}`); !got.says("since the user last looked") {
-					t.Errorf("the search: %s", got.show())
+				if got := h.ask(d, "mcp__one__safe", `{}`); !got.says("safe was called") {
+					t.Errorf("safe by %s: %s", name, got.show())
 				}
-				p.stop(t)
-				file := base + "/settings.json"
-				if out, code := upstream("diff", "--settings", file); code != 1 || !strings.Contains(out, "every file you have read") || !strings.Contains(out, "added") {
-					t.Errorf("upstream diff: %d %s", code, out)
-				}
-				if out, code := upstream("diff", "one", "--accept", "--yes", "--settings", file); code > 1 {
-					t.Errorf("upstream diff --accept: %d %s", code, out)
-				}
-				if out, code := upstream("diff", "--settings", file); code != 0 {
-					t.Errorf("upstream diff, accepted: %d %s", code, out)
-				}
-				if out, code := upstream("list", "--settings", file); code != 0 || !strings.Contains(out, "one") {
-					t.Errorf("upstream list: %d %s", code, out)
-				}
-				h = connect(t, startPlace(t, o), false, nil)
-				h.must("mcp__one__echo", `{}`)
-				h.must("mcp__one__added", `{}`)
-			})
-		}
+			}
+			if got := h.call("ToolSearch", `{"query":"select:mcp__one__echo"}`); !got.says("since the user last looked") {
+				t.Errorf("the search: %s", got.show())
+			}
+			p.stop(t)
+			file := base + "/settings.json"
+			if out, code := upstream("diff", "--settings", file); code != 1 || !strings.Contains(out, "every file you have read") || !strings.Contains(out, "added") {
+				t.Errorf("upstream diff: %d %s", code, out)
+			}
+			if out, code := upstream("diff", "one", "--accept", "--yes", "--settings", file); code > 1 {
+				t.Errorf("upstream diff --accept: %d %s", code, out)
+			}
+			if out, code := upstream("diff", "--settings", file); code != 0 {
+				t.Errorf("upstream diff, accepted: %d %s", code, out)
+			}
+			if out, code := upstream("list", "--settings", file); code != 0 || !strings.Contains(out, "one") {
+				t.Errorf("upstream list: %d %s", code, out)
+			}
+			h = connect(t, startPlace(t, o), false, nil)
+			h.must("mcp__one__echo", `{}`)
+			h.must("mcp__one__added", `{}`)
+		})
 	}
 }

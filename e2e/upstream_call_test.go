@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"slices"
 	"strings"
@@ -146,7 +147,7 @@ func (h *host) listed() (raw json.RawMessage, names []string, tools map[string]j
 func becomes(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	late := time.After(deadline)
-	for tick := time.Tick(5 * time.Millisecond); !is(); {
+	for tick := time.Tick(20 * time.Millisecond); !is(); {
 		select {
 		case <-tick:
 		case <-late:
@@ -171,8 +172,8 @@ func lines(t *testing.T, file string) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
-// kinds lists the transports and eras.
-var kinds = []struct {
+// kinds lists the transports and eras. At quick scale each transport and each era is in one.
+var kinds = testscale.Sample([]struct {
 	name         string
 	http, modern bool
-}{{"stdio legacy", false, false}, {"stdio modern", false, true}, {"http legacy", true, false}, {"http modern", true, true}}
+}{{"stdio legacy", false, false}, {"stdio modern", false, true}, {"http legacy", true, false}, {"http modern", true, true}}, 2)

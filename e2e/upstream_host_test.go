@@ -56,7 +56,7 @@ func startPlace(t *testing.T, o placeOptions) *place {
 	args = append(args, "--log-level", "error", "--sandbox", "off", "--settings", writeSettings(t, p.base, o.settings))
 	p.cmd = exec.Command(binary(t), append(append(args, o.args...), p.root)...)
 	p.cmd.Dir = p.root
-	p.cmd.Env = append(os.Environ(), append([]string{"HOME=" + filepath.Join(p.base, "home"), "MCP_TOOLSET_TOKEN=" + wireToken,
+	p.cmd.Env = append(os.Environ(), append([]string{"HOME=" + filepath.Join(p.base, "home"), "MCP_TOOLSET_TOKEN=" + wireToken, rareGC,
 		"MCP_TOOLSET_STATE_DIR=" + filepath.Join(p.base, "state")}, o.env...)...)
 	var said io.Reader
 	var err error
@@ -143,7 +143,7 @@ func writeSettings(t *testing.T, base, content string) string {
 
 var buildUpstream = sync.OnceValues(func() (string, error) {
 	file := filepath.Join(filepath.Dir(built), "upstream")
-	out, err := exec.Command("go", "build", "-o", file, "mcp-toolset/e2e/upstream").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "mcp-toolset/e2e/upstream").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building the server for tests: %w\n%s", err, out)
 	}

@@ -317,8 +317,8 @@ func TestUpstreamProgress(t *testing.T) {
 // clients that listen.
 func TestUpstreamChanges(t *testing.T) {
 	t.Parallel()
+	settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
 	for _, server := range fourNames {
-		settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
 		h := connect(t, startPlace(t, placeOptions{settings: settings, args: []string{"--deferral", "hints"}}), false, nil)
 		later := "mcp__" + server + "__later"
 		h.must("mcp__"+server+"__change", `{}`)

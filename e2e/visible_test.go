@@ -23,7 +23,7 @@ import (
 // TestLiveView checks that on SIGUSR1 the server prints its running and waiting calls on
 // standard error and continues.
 func TestLiveView(t *testing.T) {
-	cmd := exec.Command(binary(t), "stdio", t.TempDir(), "--log-level", "error", "--settings", freely(t))
+	cmd := exec.Command(binary(t), "stdio", t.TempDir(), "--log-level", "error", "--sandbox", "off", "--settings", freely(t))
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	in, err := cmd.StdinPipe()
 	if err != nil {

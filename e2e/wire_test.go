@@ -163,7 +163,7 @@ func stdioWith(t *testing.T, root string, args ...string) *stdioWire {
 	// Without a sandbox, so that the list of tools is the same on every machine. With hints,
 	// so that it is the same over both transports: requests without a session get hints.
 	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--deferral", "hints", "--sandbox", "off", root}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"), rareGC)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -251,7 +251,7 @@ func serveWith(t *testing.T, root string, args ...string) *httpWire {
 // serveIn is like serveWith, with a state folder.
 func serveIn(t *testing.T, state, root string, args ...string) *httpWire {
 	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root}, args...)...)
-	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+state)
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "HOME="+t.TempDir(), "MCP_TOOLSET_STATE_DIR="+state, rareGC)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // spool is an Out in memory that records the largest write.
@@ -30,7 +32,8 @@ func (s *spool) Mark() (undo func()) {
 func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
-	for i := range 60_000 {
+	lines := testscale.N(40_000, 60_000) // a file of them has twice the text that may be in memory
+	for i := range lines {
 		fmt.Fprintf(&b, "%d foo and more of a line that is not short\n", i)
 		if i%7 == 0 {
 			b.WriteString("nothing\nnothing\nnothing\n")
@@ -46,7 +49,7 @@ func TestOut(t *testing.T) {
 	defer s.Close()
 	for range 2 { // the second time with records of the files
 		for _, around := range []int{0, 1} {
-			for _, offset := range []int{0, 70_000} {
+			for _, offset := range []int{0, lines * 7 / 6} {
 				for _, path := range []string{"", "b"} {
 					query := func() *Query {
 						q := foo(t)

@@ -42,7 +42,7 @@ func TestNoShellCases(t *testing.T) {
 }
 
 func TestTooLong(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	if got, _ := text(t, w, f.Bash, "# "+strings.Repeat("x", maxCommand-2)); got != "(no output)" {
 		t.Error(got)

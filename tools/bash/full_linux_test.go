@@ -88,7 +88,7 @@ func TestStateFull(t *testing.T) {
 // TestEndedTaskInMemory checks that an ended command takes at most 16 KB as a task,
 // however long its text is, and that all of its output can be shown.
 func TestEndedTaskInMemory(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	owner := w.Session.View().Owner()
 	start := func(n int) {

@@ -29,7 +29,7 @@ func waitFor(t testing.TB, what string, so func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: it is not so after 20 s", what)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestHostileRepository(t *testing.T) {
 
 // Output that is shown whole is not retained; other output is, as a task.
 func TestKept(t *testing.T) {
-	f := newFixture(t, func(_ *command.Config, o *Options) { o.MaxOutput = 100 })
+	f := newFixture(t, func(c *command.Config, o *Options) { off(c, o); o.MaxOutput = 100 })
 	w := toolstest.NewWorkspace(t)
 	owner := w.Session.View().Owner()
 	for _, one := range []struct {
@@ -152,7 +152,7 @@ func TestKept(t *testing.T) {
 
 // TestMeta checks the values of _meta, which are for programs.
 func TestMeta(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	contained := f.Commands.Uncontained(t.Context()) == nil
 	for _, one := range []struct {
@@ -190,7 +190,7 @@ func TestMeta(t *testing.T) {
 
 // A call reports progress once a second.
 func TestProgress(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	env := w.Env()
 	var mu sync.Mutex
@@ -222,7 +222,7 @@ func TestProgress(t *testing.T) {
 
 // Cancelling ends all processes and leaves no files.
 func TestCancel(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	for _, tool := range []*tools.Tool{f.Bash, f.ReadOnly} {
 		w := toolstest.NewWorkspace(t)
 		if tool == f.ReadOnly && f.Commands.ReadOnly(t.Context()) != nil {
@@ -251,7 +251,7 @@ func TestCancel(t *testing.T) {
 
 // A call that is cancelled before it begins runs nothing.
 func TestCancelledBefore(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := errors.New("the call is over")
@@ -268,7 +268,7 @@ func TestCancelledBefore(t *testing.T) {
 
 // A command in the background ends at its timeout, and the status reports it.
 func TestBackground(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	resp, err := w.Call(t.Context(), f.Bash, `{"command": "echo a; sleep 1000", "run_in_background": true, "timeout": 50}`)
 	if err != nil {
@@ -297,7 +297,7 @@ func TestBackground(t *testing.T) {
 // At the limit of tasks, no command runs on unseen, and an ended command still gets its
 // answer.
 func TestTooManyTasks(t *testing.T) {
-	f := newFixture(t, func(_ *command.Config, o *Options) { o.MaxOutput = 100 })
+	f := newFixture(t, func(c *command.Config, o *Options) { off(c, o); o.MaxOutput = 100 })
 	w := toolstest.NewWorkspace(t)
 	idle := make(chan struct{})
 	defer close(idle)
@@ -340,7 +340,7 @@ func (e endless) Release()              {}
 // If a supervisor is killed, its command ends, too; the answer reports that the result
 // is unknown.
 func TestLost(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, off)
 	w := toolstest.NewWorkspace(t)
 	type answer struct {
 		resp *tools.Response

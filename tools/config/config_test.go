@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/testscale"
 	"mcp-toolset/session"
 	"mcp-toolset/tools/toolstest"
 )
@@ -107,7 +108,7 @@ func TestLimit(t *testing.T) {
 		s := Setting{Name: fmt.Sprint("a.", i, long), Meaning: long, Change: long}
 		switch i % 4 {
 		case 0:
-			for range 100 {
+			for range testscale.N(40, 100) {
 				s.Values = append(s.Values, Value{Text: long, Source: long})
 				s.Unused = append(s.Unused, Value{Text: "x", Source: "y", Why: long})
 			}

@@ -58,7 +58,7 @@ func newFixture(t *testing.T) *fixture {
 			t.Error(err)
 		}
 	})
-	documents := document.NewReader(document.Config{})
+	documents := document.NewReader(document.Config{Cache: filepath.Join(t.TempDir(), "engine")})
 	f.tool = New(Options{Client: client, Documents: documents, now: func() time.Time { return f.now }, mark: func() string { return "x" }})
 	f.env = f.Env()
 	f.env.CheckAddr = func(s site.Site, addr netip.Addr) error {

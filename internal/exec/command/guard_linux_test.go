@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"io/fs"
 	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -32,18 +35,53 @@ func guardedCommands(t *testing.T, edit func(*Config)) (*Commands, string) {
 	return c, root
 }
 
-// repository makes a repository with a commit.
+// repository makes a repository with a commit. It copies the first one made, since a copy
+// starts no process.
 func repository(t testing.TB, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	firstRepository.Lock()
+	defer firstRepository.Unlock()
+	if firstRepository.files == nil {
+		first := t.TempDir()
+		git(t, first, "init", "-q", "-b", "main")
+		if err := write(first, "f", "1\n"); err != nil {
+			t.Fatal(err)
+		}
+		git(t, first, "add", "f")
+		git(t, first, "commit", "-q", "-m", "x")
+		firstRepository.files = inMemory(t, first)
+	}
+	if err := os.CopyFS(dir, firstRepository.files); err != nil {
 		t.Fatal(err)
 	}
-	git(t, dir, "init", "-q", "-b", "main")
-	if err := write(dir, "f", "1\n"); err != nil {
+}
+
+var firstRepository struct {
+	sync.Mutex
+	files fs.FS
+}
+
+// inMemory reads the files below a folder.
+func inMemory(t testing.TB, dir string) fs.FS {
+	t.Helper()
+	files, disk := fstest.MapFS{}, os.DirFS(dir)
+	if err := fs.WalkDir(disk, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		file := &fstest.MapFile{Mode: info.Mode()}
+		if files[path] = file; d.Type().IsRegular() {
+			file.Data, err = fs.ReadFile(disk, path)
+		}
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	git(t, dir, "add", "f")
-	git(t, dir, "commit", "-q", "-m", "x")
+	return files
 }
 
 func text(t testing.TB, path string) string {

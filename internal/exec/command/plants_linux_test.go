@@ -13,6 +13,17 @@ var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gi
 // TestPlants checks that a command leaves no protected name that was absent, unless
 // git brings it.
 func TestPlants(t *testing.T) {
+	_, first := guardedCommands(t, nil)
+	repository(t, first)
+	git(t, first, "checkout", "-q", "-b", "theirs")
+	if err := write(first, ".vscode/settings.json", "{}"); err != nil {
+		t.Fatal(err)
+	}
+	git(t, first, "add", ".vscode")
+	git(t, first, "commit", "-q", "-m", "y")
+	git(t, first, "checkout", "-q", "main")
+	repository(t, first+"/sub")
+	planted := inMemory(t, first)
 	for _, tc := range testscale.Sample([]struct {
 		name, script string
 		taken, stay  []string // names that the command makes
@@ -45,15 +56,9 @@ func TestPlants(t *testing.T) {
 	}, 8) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, root := guardedCommands(t, func(c *Config) { c.Names = plantNames })
-			repository(t, root)
-			git(t, root, "checkout", "-q", "-b", "theirs")
-			if err := write(root, ".vscode/settings.json", "{}"); err != nil {
+			if err := os.CopyFS(root, planted); err != nil {
 				t.Fatal(err)
 			}
-			git(t, root, "add", ".vscode")
-			git(t, root, "commit", "-q", "-m", "y")
-			git(t, root, "checkout", "-q", "main")
-			repository(t, root+"/sub")
 			said, res := run(t, c, Spec{Script: tc.script, Names: plantNames})
 			below := func(names []string) (out []string) {
 				for _, name := range names {

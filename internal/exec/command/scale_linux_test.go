@@ -5,5 +5,5 @@ import "mcp-toolset/internal/testscale"
 // Counts of the tests that have many cases.
 var (
 	churnCalls     = testscale.N(10, 300)
-	commandsInARow = testscale.N(40, 1000)
+	commandsInARow = testscale.N(20, 1000)
 )

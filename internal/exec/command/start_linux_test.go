@@ -272,7 +272,7 @@ func waitFor(t testing.TB, what string, so func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: it is not so after 20 s", what)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/testscale"
 )
 
 // twins returns a function that makes Commands under the same circumstances each time,
@@ -125,11 +126,12 @@ func TestKnownDamaged(t *testing.T) {
 	if err := json.Unmarshal(good, &k); err != nil || k.Key == "" {
 		t.Fatalf("%s: %v", good, err)
 	}
-	for name, text := range map[string]string{
-		"empty": "", "cut": string(good[:len(good)-2]), "no JSON": "x", "null": "null", "other": `["a"]`, "two": string(good) + string(good),
-		"long": string(good) + strings.Repeat(" ", maxStoredTrial), "key": `{"Key":"x","Broken":["write"]}`, "no key": `{"Broken":["write"]}`,
-		"wrong type": `{"Key":"` + k.Key + `","Broken":3}`,
-	} {
+	for _, damage := range testscale.Sample([]struct{ name, text string }{
+		{"empty", ""}, {"no JSON", "x"}, {"null", "null"}, {"other", `["a"]`}, {"two", string(good) + string(good)},
+		{"long", string(good) + strings.Repeat(" ", maxStoredTrial)}, {"no key", `{"Broken":["write"]}`}, {"cut", string(good[:len(good)-2])},
+		{"wrong type", `{"Key":"` + k.Key + `","Broken":3}`}, {"key", `{"Key":"x","Broken":["write"]}`},
+	}, 4) {
+		name, text := damage.name, damage.text
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -162,7 +162,7 @@ func run(t testing.TB, r *Runner, text string) (Exit, string) {
 
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(failTime); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(failTime); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it does not come to pass that %s", what)
 		}
