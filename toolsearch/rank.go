@@ -92,7 +92,7 @@ func (ix *index) rank(q query, most int) []*tools.Tool {
 		if may != nil && !may[d] {
 			return 0
 		}
-		return scores[d] / full * (0.5 + 0.5*covered[d]/full) * (0.75 + 0.25*min(1, shares[d]))
+		return scores[d] / full * (0.4 + 0.6*covered[d]/full) * (0.75 + 0.25*min(1, shares[d]))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -124,6 +125,24 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	f.want("bash", "echo ${x-none}", "none\n"+newSession_+"ended after 300ms without a call]", "session", "a")
+}
+
+// TestMoved checks that a session does not outlive a move of its conversation, since it has the
+// file rules of its start.
+func TestMoved(t *testing.T) {
+	worktrees := filepath.Join(t.TempDir(), "worktrees")
+	f := newFixture(t, func(c *command.Config, _ *Options) { c.Worktrees = worktrees })
+	there := filepath.Join(worktrees, "one")
+	if err := os.MkdirAll(there, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.want("bash", "x=1", "(no output)")
+	f.Session.Apply(session.Effect{Move: &session.Move{To: &session.Worktree{Folder: there, Main: f.Root}, Roots: []string{there}, Dir: there}})
+	const moved = newSession_ + "the conversation has moved to another folder]"
+	f.want("bash", "echo ${x-none}", "none\n"+moved)
+	f.want("bash", "touch "+f.Root+"/new 2>/dev/null || echo refused", "refused")
+	f.Session.Apply(session.Effect{Move: &session.Move{Roots: []string{f.Root}, Dir: f.Root}})
+	f.want("bash", "echo ${x-none}", "none\n"+moved)
 }
 
 func TestTooManySessions(t *testing.T) {
