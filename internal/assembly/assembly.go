@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/file/snapshot"
@@ -74,10 +75,12 @@ type Config struct {
 	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil means no audit log
-	Sandbox    bool               // run commands in a sandbox if the system has one
-	Approvals  bool               // the user at this machine can be asked about calls
-	Log        *slog.Logger
-	Closers    []io.Closer // used by the tools; closed with the server
+	// Judge asks a model of the settings for the classifier; nil without models.
+	Judge     func(context.Context, string, classifier.Prompt) (string, error)
+	Sandbox   bool // run commands in a sandbox if the system has one
+	Approvals bool // the user at this machine can be asked about calls
+	Log       *slog.Logger
+	Closers   []io.Closer // used by the tools; closed with the server
 }
 
 // Upstream connects upstream servers (upstream.Manager).

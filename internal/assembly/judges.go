@@ -29,7 +29,7 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 		a.closers = append(a.closers, runner)
 	}
 	if stages := c.Settings.Classifier(); len(stages) > 0 {
-		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log}).Ask
+		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log, Model: c.Judge}).Ask
 		to.Classify = func(ctx context.Context, q classifier.Question) *policy.ExternalDecision {
 			answer, ok := ask(ctx, q)
 			if !ok {

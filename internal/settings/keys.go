@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "models", "permissions", "profiles", "reminder", "sandbox", "summarize", "taskList", "upstream", "webSearch"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -61,6 +61,10 @@ func (s *Settings) read(n *node) error {
 			err = s.readProfiles(f)
 		case "upstream":
 			err = s.readUpstream(f)
+		case modelsKey:
+			err = s.readModels(f)
+		case summarizeKey:
+			err = s.readSummarize(f)
 		case webSearchKey:
 			err = s.readWebSearch(f)
 		default:
