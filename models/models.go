@@ -177,6 +177,3 @@ type Config struct {
 	Default, Small *Endpoint // Small may be nil
 	Budget         Budget
 }
-
-// Unconfigured describes why tools that need a model are absent, in one line.
-const Unconfigured = `no model is configured; the user can add "models": {"default": {"provider": "anthropic", "model": NAME, "keyEnv": VARIABLE}} to the settings, or name openai or command there`

@@ -27,7 +27,7 @@ type record struct {
 }
 
 // finish is the last stage. It turns an error into an answer, adds the notes of
-// hooks, reduces the answer to the tool's limit, and writes the call to the
+// hooks, has a long answer summarized or reduces it to the tool's limit, and writes the call to the
 // audit log. If AuditRequired is set and the log fails, a refusal replaces the
 // answer. The only error it returns is an *InputRequired.
 func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*tools.Response, error) {
@@ -46,7 +46,9 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 			resp.Content = append(resp.Content, tools.Text{Text: note})
 		}
 	}
-	c.p.limit(c.tool, c.Session.View(), resp)
+	if !c.summarize(ctx, resp) {
+		c.p.limit(c.tool, c.Session.View(), resp)
+	}
 	c.applies(resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)

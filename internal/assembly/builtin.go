@@ -87,6 +87,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	lists := p.work(run.Tasks, sessions, locks)
 	searches := new(websearch.Searches)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
+	language := p.startModels()
+	p.Judge, p.Summaries = language.judge(), p.summaries(language)
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages)
@@ -105,6 +107,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Journal.Forget(v.Owner())
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
+		language.forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 	}
 	p.Changing = commands.Changing
@@ -127,7 +130,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, language})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -144,13 +147,14 @@ type services struct {
 	schedules *schedule.Registry
 	searches  *websearch.Searches
 	pages     *fetch.Client
+	models    languageModels
 }
 
 // tools makes the tools according to the options and the environment.
 func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
 	return builtin.List(builtin.Options{
-		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
+		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
@@ -217,6 +221,11 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	scrub, pass := p.Settings.Env()
 	if w := p.Settings.WebSearch(); w != nil && w.KeyEnv != "" {
 		scrub = append(slices.Clone(scrub), w.KeyEnv)
+	}
+	for _, key := range p.modelKeys() {
+		if key.Env != "" {
+			scrub = append(slices.Clone(scrub), key.Env)
+		}
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{

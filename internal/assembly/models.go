@@ -2,11 +2,16 @@ package assembly
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
 	"mcp-toolset/models/engine"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/web/endpoint"
 )
@@ -53,23 +58,54 @@ func (m languageModels) judge() func(context.Context, string, classifier.Prompt)
 		if name == "small" {
 			to = m.small
 		}
-		return complete(ctx, to, models.Request{
+		text, _, err := complete(ctx, to, models.Request{
 			Owner: q.Owner, System: q.System, MaxTokens: classifier.MaxTokens,
 			Messages: []models.Message{{Blocks: []models.Block{{Text: q.Text}}}},
 		})
+		return text, err
 	}
 }
 
-// complete returns the text of a complete answer.
-func complete(ctx context.Context, m models.Model, r models.Request) (string, error) {
-	resp, err := m.Complete(ctx, r)
-	switch {
-	case err != nil:
-		return "", err
-	case resp.Stop != models.StopEnd:
-		return "", models.NewError(models.Failed, "the model "+plain.Line(resp.Model)+" gave no complete answer ("+string(resp.Stop)+")", "")
+// summarySystem is the system text for summaries.
+const summarySystem = "You summarize the result of a tool for the coding agent that called it and that can read the whole result later. Say what it is, what is unusual, and everything that reports an error or a failure, " +
+	"with exact names, numbers, paths and line numbers. Keep notes of the tool in square brackets that name files. At most 30 lines. " + models.DataRule
+
+// summaries returns which results the small model summarizes by the settings.
+func (p *Plan) summaries(m languageModels) (s pipeline.Summaries) {
+	c := p.Settings.Summarize()
+	if c == nil {
+		return s
 	}
-	return resp.Text(), nil
+	if m.small == nil {
+		p.Log.Warn("summarize has no effect, since the settings name no model")
+		return s
+	}
+	for _, name := range c.Tools {
+		if known := ToolNames(); !slices.Contains(known, name) && !strings.HasPrefix(name, policy.UpstreamMark) {
+			p.Log.Warn("summarize names a tool that does not exist", "tool", plain.Line(name))
+		}
+	}
+	return pipeline.Summaries{Over: c.Over, Tools: c.Tools, Ask: func(ctx context.Context, o session.Owner, tool, text string) (string, string, error) {
+		return complete(ctx, m.small, models.Request{
+			Owner: o, System: summarySystem, MaxTokens: summaryTokens,
+			Messages: []models.Message{{Blocks: []models.Block{{Text: "The result of the tool " + tool + ":\n" + models.Data(text)}}}},
+		})
+	}}
+}
+
+// summaryTokens is the limit of a summary, in tokens.
+const summaryTokens = 1500
+
+// complete returns the text of a complete answer, and the name of the model.
+func complete(ctx context.Context, m models.Model, r models.Request) (text, model string, err error) {
+	resp, err := m.Complete(ctx, r)
+	if err != nil {
+		return "", "", err
+	}
+	if text = resp.Text(); resp.Stop != models.StopEnd || strings.TrimSpace(text) == "" {
+		return "", "", fmt.Errorf("the model %s gave no complete answer (%s)", plain.Line(resp.Model), resp.Stop)
+	}
+	return text, resp.Model, nil
 }
 
 // modelKeys returns the places of the keys of the models.
