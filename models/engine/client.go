@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,11 +146,19 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errorType matches the types and codes of errors that APIs document.
-var errorType = regexp.MustCompile(`^[a-z][a-z_]{0,59}$`)
+// isErrorType reports whether a text has the form of the types and codes of errors that APIs
+// document.
+func isErrorType(s string) bool {
+	return s != "" && len(s) <= 60 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
 
-// tooLong matches what APIs and local servers say of a conversation over the context of the model.
-var tooLong = regexp.MustCompile(`prompt is too long|context_length_exceeded|maximum context length|exceed_context_size|exceeds the available context|request_too_large`)
+// tooLong reports whether the body of an error is about a conversation over the context of the
+// model. The texts are those of APIs and local servers.
+func tooLong(body []byte) bool {
+	return slices.ContainsFunc([]string{
+		"prompt is too long", "context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context", "request_too_large",
+	}, func(text string) bool { return bytes.Contains(body, []byte(text)) })
+}
 
 // refused returns the error for a response with a status other than 200.
 func (c *client) refused(resp *http.Response, key string) error {
@@ -174,7 +183,7 @@ func (c *client) refused(resp *http.Response, key string) error {
 		return waiting(fail(models.Busy, "takes no requests now", goOn), resp.Header)
 	case status >= 500:
 		return waiting(fail(models.Busy, "is not available", goOn), resp.Header)
-	case status == http.StatusRequestEntityTooLarge, tooLong.Match(body):
+	case status == http.StatusRequestEntityTooLarge, tooLong(body):
 		return fail(models.TooLong, "takes no conversation of this length", "Give it less.")
 	case status == http.StatusNotFound:
 		return fail(models.Failed, "is not known to its provider", checkSettings)
@@ -204,7 +213,7 @@ func typeOf(body []byte) string {
 		return ""
 	}
 	for _, v := range []any{found.Error.Code, found.Error.Type} {
-		if s, ok := v.(string); ok && errorType.MatchString(s) {
+		if s, ok := v.(string); ok && isErrorType(s) {
 			return s
 		}
 	}

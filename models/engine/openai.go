@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -123,10 +124,10 @@ func finishOf(reason openai.FinishReason, uses bool) models.Stop {
 
 // typeOfError returns the code or type of an error within a stream, or "".
 func typeOfError(e *openai.APIError) string {
-	if code, ok := e.Code.(string); ok && errorType.MatchString(code) {
+	if code, ok := e.Code.(string); ok && isErrorType(code) {
 		return code
 	}
-	if errorType.MatchString(e.Type) {
+	if isErrorType(e.Type) {
 		return e.Type
 	}
 	return ""
@@ -134,12 +135,14 @@ func typeOfError(e *openai.APIError) string {
 
 // newer matches the models and hosts that want max_completion_tokens. All other servers know
 // max_tokens.
-var newer = regexp.MustCompile(`^(o\d|gpt-[5-9])|(^|\.)openai\.com$|\.openai\.azure\.com$`)
+var newer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(o\d|gpt-[5-9])|(^|\.)openai\.com$|\.openai\.azure\.com$`)
+})
 
 // request returns a request in the form of Chat Completions.
 func (c *completions) request(r models.Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{Model: c.Name, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
-	if newer.MatchString(c.Name) || newer.MatchString(c.at.Host) {
+	if newer().MatchString(c.Name) || newer().MatchString(c.at.Host) {
 		out.MaxCompletionTokens = r.MaxTokens
 	} else {
 		out.MaxTokens = r.MaxTokens
