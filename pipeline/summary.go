@@ -35,17 +35,17 @@ type Summaries struct {
 }
 
 // summarize replaces the text of a long result by a summary, a short excerpt, and the path of the
-// whole result. It reports false, and changes nothing, if the result gets no summary or the model
-// fails. The call has left its place by then, so that no other call waits.
-func (c *call) summarize(ctx context.Context, resp *tools.Response) bool {
+// whole result. It changes nothing if the result gets no summary or the model fails. The call has left
+// its place by then, so that no other call waits.
+func (c *call) summarize(ctx context.Context, resp *tools.Response) {
 	s := c.p.Summaries
 	if s.Ask == nil || resp == nil || c.depth > 0 || c.record.stage != "" || ctx.Err() != nil || !c.named(s.Tools) {
-		return false
+		return
 	}
 	text := joinText(resp.Content)
 	size := utf8.RuneCountInString(text)
 	if size <= s.Over {
-		return false
+		return
 	}
 	short, cancel := context.WithTimeout(ctx, summaryTime)
 	defer cancel()
@@ -55,17 +55,17 @@ func (c *call) summarize(ctx context.Context, resp *tools.Response) bool {
 		if ctx.Err() == nil {
 			c.Log.Warn("a result was not summarized", "tool", c.tool.Name, "error", plain.Line(err.Error()))
 		}
-		return false
+		return
 	}
 	whole := wrap(text)
 	path, err := c.p.Results.Save(v.Results, c.tool.Name, whole)
 	if err != nil {
 		c.Log.Warn("a result was not stored, so it has no summary", "tool", c.tool.Name, "error", err)
-		return false
+		return
 	}
 	mark := strings.ToLower(rand.Text()[:8])
 	shown := fmt.Sprintf("[Summary of the result (%s, %d characters) by the model %s. It may be wrong, and the result may have misled the model.]\n<summary-%s>\n%s\n</summary-%s>\n[Excerpt of the result itself:]\n%s",
-		lines(countLines(text)), size, plain.Line(model), mark, summary[:runeIndex(summary, maxSummary)], mark, preview(whole, summaryExcerpt, c.tool.Excerpt, stored(path, nil)))
+		lines(countLines(text)), size, plain.Line(model), mark, plain.Lines(summary[:runeIndex(summary, maxSummary)]), mark, preview(whole, summaryExcerpt, c.tool.Excerpt, stored(path, nil)))
 	content := []tools.Content{tools.Text{Text: shown}}
 	for _, block := range resp.Content {
 		if _, isText := block.(tools.Text); !isText {
@@ -73,7 +73,6 @@ func (c *call) summarize(ctx context.Context, resp *tools.Response) bool {
 		}
 	}
 	resp.Content = content
-	return true
 }
 
 // named reports whether a list has the name of the tool, or a former one.

@@ -80,8 +80,9 @@ func (p *Plan) summaries(m languageModels) (s pipeline.Summaries) {
 		p.Log.Warn("summarize has no effect, since the settings name no model")
 		return s
 	}
+	known := ToolNames()
 	for _, name := range c.Tools {
-		if known := ToolNames(); !slices.Contains(known, name) && !strings.HasPrefix(name, policy.UpstreamMark) {
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, policy.UpstreamMark) {
 			p.Log.Warn("summarize names a tool that does not exist", "tool", plain.Line(name))
 		}
 	}

@@ -26,6 +26,19 @@ type part struct {
 	id, name string
 }
 
+// maxName is the limit of the name and the id of a use, in bytes. Those of APIs are shorter.
+const maxName = 256
+
+// call adds to the id and the name of a use.
+func (p *part) call(id, name string) {
+	if len(p.id) == 0 && len(id) <= maxName {
+		p.id = id
+	}
+	if len(p.name)+len(name) <= maxName {
+		p.name += name
+	}
+}
+
 // begin adds a part.
 func (a *answer) begin(use bool) *part {
 	p := &part{use: use}

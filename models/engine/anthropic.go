@@ -45,7 +45,7 @@ func (m *messages) Attempt(ctx context.Context, r models.Request) (*models.Respo
 				a.add(byIndex[e.Index], e.ContentBlock.Text)
 			case "tool_use":
 				p := a.begin(true)
-				p.id, p.name = e.ContentBlock.ID, e.ContentBlock.Name
+				p.call(e.ContentBlock.ID, e.ContentBlock.Name)
 				if whole, ok := e.ContentBlock.Input.(map[string]any); ok && len(whole) > 0 { // some servers send it at once
 					text, _ := json.Marshal(whole)
 					a.add(p, string(text))

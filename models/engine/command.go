@@ -71,7 +71,7 @@ func (c *command) Attempt(ctx context.Context, r models.Request) (*models.Respon
 			a.add(a.begin(false), b.Text)
 		case "tool_use":
 			p := a.begin(true)
-			p.id, p.name = b.ID, b.Name
+			p.call(b.ID, b.Name)
 			a.add(p, string(b.Input))
 		}
 	}

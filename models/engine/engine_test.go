@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -174,6 +176,7 @@ func TestServers(t *testing.T) {
 			chunk(`{"index":0,"delta":{"tool_calls":[{"type":"function","function":{"arguments":"1}"}}]}}`) +
 			chunk(`{"index":0,"delta":{},"finish_reason":"stop"}`), "tools A {} B {\"b\":1}"},
 		"the same id twice": {"openai", chunk(`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"A","arguments":""}},{"index":1,"id":"x","function":{"name":"B"}}]},"finish_reason":"tool_calls"}`), "tools A {} B {}"},
+		"long names":        {"openai", chunk(`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"` + strings.Repeat("i", 300) + `","function":{"name":"A","arguments":"{}"}},{"index":0,"function":{"name":"` + strings.Repeat("n", 300) + `"}}]},"finish_reason":"tool_calls"}`), "tools A {}"},
 		"filter":            {"openai", chunk(`{"index":0,"delta":{"content":"a"},"finish_reason":"content_filter"}`), "refusal a"},
 		"two choices":       {"openai", chunk(`{"index":1,"delta":{"content":"b"},"finish_reason":"length"},{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}`), "end a"},
 		"tools without uses, whole input at once, thinking": {"anthropic", `event: message_start
@@ -267,6 +270,7 @@ func TestErrors(t *testing.T) {
 			"no type":        {typed(";;"), "answered with something other than a stream of events" + check, models.Failed, ""},
 			"garbage":        {modelstest.Reply{Body: "<html>" + secret + "</html>\n\n"}, "gave an answer that is not one of " + api[provider] + check, models.Failed, ""},
 			"binary":         {modelstest.Reply{Body: "data: \x00\xff\n\nevent: message_start\ndata: [1\n\n"}, "gave an answer that is not one of " + api[provider] + check, models.Failed, ""},
+			"deep":           {modelstest.Reply{Body: "event: message_start\ndata: " + strings.Repeat("[", 1<<20) + "\n\n"}, "gave an answer that is not one of " + api[provider] + check, models.Failed, ""},
 			"empty":          {modelstest.Reply{Body: "\n"}, "gave an answer that is not one of " + api[provider] + check, models.Failed, ""},
 			"ends early":     {modelstest.Reply{Body: start[provider]}, "gave an answer that ends too early" + later, models.Failed, "Hm."},
 			"breaks":         {modelstest.Reply{Body: start[provider] + delta[provider], Cut: len(start[provider]) + 20}, "gave an answer that ends too early" + later, models.Failed, "Hm."},
@@ -355,12 +359,17 @@ func TestKeys(t *testing.T) {
 
 // TestReached checks which addresses are connected to.
 func TestReached(t *testing.T) {
+	secure := httptest.NewUnstartedServer(nil)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
 	for url, want := range map[string]string{
 		"http://127.0.0.1:1":      "connection refused",
 		"http://203.0.113.1":      "which is not near; use https",
 		"http://169.254.169.254":  "which is not near; use https",
 		"http://[2606:4700::1]:1": "which is not near; use https",
 		"https://127.0.0.1:1":     "connection refused",
+		secure.URL:                "signed by unknown authority",
 	} {
 		_, err := engineOf(t, endpointOf("openai", url)).Attempt(t.Context(), hello)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, "the model m-1 cannot be reached: ") || !strings.HasSuffix(got, want+". Ask the user to check the network and models in the settings.") {

@@ -93,10 +93,7 @@ func (c *completions) Attempt(ctx context.Context, r models.Request) (*models.Re
 					}
 				}
 				last = p
-				if p.id == "" {
-					p.id = call.ID
-				}
-				p.name += call.Function.Name
+				p.call(call.ID, call.Function.Name)
 				a.add(p, call.Function.Arguments)
 			}
 			if choice.FinishReason != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"mcp-toolset/internal/file/document/page"
@@ -21,6 +22,8 @@ const (
 	lessAsked = 20_000
 	// maxAnswer is the limit of an answer, in characters.
 	maxAnswer = 20_000
+	// answerTime is the timeout of an answer. Clients end calls that take longer.
+	answerTime = time.Minute
 	// answerTokens is the limit of an answer, in tokens.
 	answerTokens = 4096
 )
@@ -43,6 +46,8 @@ func (c *call) answer(ctx context.Context, p *page.Page) (r reply, ok bool, fail
 		return r, false, ""
 	}
 	c.env.Waiting() // from here on the call only waits
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no model answered within %v", answerTime))
+	defer cancel()
 	rest := p.Text[runeIndex(p.Text, c.in.Offset):]
 	for _, limit := range []int{maxAsked, lessAsked} {
 		seen := rest[:runeIndex(rest, limit)]
