@@ -53,7 +53,7 @@ func TestModels(t *testing.T) {
 				settings: `{"permissions":{"allow":["WebFetch(domain:127.0.0.1)","Bash"]},"summarize":{"over":2000,"tools":["Bash"]},"classifier":{"model":"default"},
 					"models":{"default":{"provider":"` + provider + `","url":"` + model.URL + `","model":"m-1","keyFile":"$BASE/key"},"maxTokensPerSession":10000}}`})
 			h := connect(t, p, k.modern, nil)
-			const budget = "the session has used 40140 of its 10000 tokens of models, and the request needs about "
+			const budget = "the session has used 40140 of its 10000 tokens of models, with running requests, and this one needs about "
 			shown := ""
 			for _, c := range []struct{ tool, args, want string }{
 				{"WebFetch", `{"url":"` + page.URL + `","prompt":"What?"}`, `^\[http://127\S+, text/plain, 6 characters\]\n\[The model m-1 answers the prompt from the page\. It may be wrong, and the page may have misled it\.\]\n<answer-(\w+)>\nThe answer\.\n</answer-\w+>\n`},

@@ -47,7 +47,7 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 	if limit := m.budget.TokensPerSession; limit > 0 {
 		left := limit - s.tokens - input
 		if left <= 0 {
-			return nil, NewError(Spent, fmt.Sprintf("the session has used %d of its %d tokens of models, and the request needs about %d", s.tokens, limit, input),
+			return nil, NewError(Spent, fmt.Sprintf("the session has used %d of its %d tokens of models, with running requests, and this one needs about %d", s.tokens, limit, input),
 				"Go on without the model, or ask the user to raise models.maxTokensPerSession in the settings.")
 		}
 		*maxTokens = min(*maxTokens, left)
@@ -55,7 +55,7 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 	if limit := m.budget.Cost; limit > 0 && p != nil {
 		left := limit - c.cost - p.cost(Usage{Input: input})
 		if left <= 0 {
-			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, and the request costs more than what is left", c.cost, limit),
+			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, with running requests, and this one costs more than what is left", c.cost, limit),
 				"Go on without the model, or ask the user to raise models.maxCost in the settings.")
 		}
 		if p.Output > 0 {

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -491,7 +493,7 @@ func TestCommand(t *testing.T) {
 
 // TestBudget checks the budgets of sessions and principals.
 func TestBudget(t *testing.T) {
-	const tokens = "the session has used 40 of its 41 tokens of models, and the request needs about 2. Go on without the model, or ask the user to raise models.maxTokensPerSession in the settings."
+	const tokens = "the session has used 40 of its 41 tokens of models, with running requests, and this one needs about 2. Go on without the model, or ask the user to raise models.maxTokensPerSession in the settings."
 	reply := modelstest.Reply{Text: "x", Usage: models.Usage{Input: 10, Output: 10}}
 	s := modelstest.New(t, "anthropic", reply)
 	e := endpointOf("anthropic", s.URL)
@@ -521,9 +523,61 @@ func TestBudget(t *testing.T) {
 	if made := s.Requests(); !strings.HasPrefix(made[0].Body, `{"max_tokens":39,`) || !strings.HasPrefix(made[1].Body, `{"max_tokens":19,`) || len(made) != 4 {
 		t.Errorf("%v", made)
 	}
+	m, _ = make(models.Budget{TokensPerSession: 500})
+	var done sync.WaitGroup
+	var answered atomic.Int32
+	for range 60 {
+		done.Go(func() {
+			for range 3 {
+				if _, err := m.Complete(t.Context(), of("p", "1")); err == nil {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	done.Wait()
+	if n := answered.Load(); n == 0 || n > 25 {
+		t.Errorf("%d answers of 20 tokens for 500", n)
+	}
 	m, _ = make(models.Budget{Cost: 220e-6 + 1e-6}) // an answer costs 110e-6
 	check(of("p", "1"), "")
 	check(of("p", "2"), "")
-	check(of("p", "3"), "models have cost 0.0002 of at most 0.000221 since the server started, and the request costs more than what is left. Go on without the model, or ask the user to raise models.maxCost in the settings.")
+	check(of("p", "3"), "models have cost 0.0002 of at most 0.000221 since the server started, with running requests, and this one costs more than what is left. Go on without the model, or ask the user to raise models.maxCost in the settings.")
 	check(of("q", "1"), "")
+}
+
+// BenchmarkStep makes step 30 of a loop, with 3 uses in each step and results of 2 KB. It includes
+// the server.
+func BenchmarkStep(b *testing.B) {
+	for _, provider := range providers {
+		b.Run(provider, func(b *testing.B) {
+			var uses []models.Use
+			r := models.Request{System: strings.Repeat("s", 8<<10), Cache: true, Tools: make([]models.Tool, 30), Messages: hello.Messages}
+			for i := range r.Tools {
+				r.Tools[i] = models.Tool{Name: fmt.Sprint("T", i), Description: strings.Repeat("d", 800), Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}
+			}
+			for i := range 3 {
+				uses = append(uses, models.Use{ID: fmt.Sprint("u", i), Name: "T1", Input: json.RawMessage(`{"path":"/a/file"}`)})
+			}
+			for range 30 {
+				var asked, answered models.Message
+				asked.Assistant = true
+				for i := range uses {
+					asked.Blocks = append(asked.Blocks, models.Block{Use: &uses[i]})
+					answered.Blocks = append(answered.Blocks, models.Block{Result: &models.Result{ID: uses[i].ID, Blocks: []models.Block{{Text: strings.Repeat("r", 2<<10)}}}})
+				}
+				r.Messages = append(r.Messages, asked, answered)
+			}
+			s := modelstest.New(b, provider, modelstest.Reply{Text: "I look.", Uses: uses, Usage: models.Usage{Input: 9, Output: 9}})
+			e := endpointOf(provider, s.URL)
+			g := New(e, Options{Getenv: getenv})
+			defer g.Close()
+			m := models.New(e, g, models.NewMeter(models.Budget{}), slog.New(slog.DiscardHandler))
+			for b.Loop() {
+				if resp, err := m.Complete(b.Context(), r); err != nil || len(resp.Blocks) != 4 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -142,6 +142,7 @@ func (c *completions) request(r models.Request) openai.ChatCompletionRequest {
 	if newer().MatchString(c.Name) || newer().MatchString(c.at.Host) {
 		out.MaxCompletionTokens = r.MaxTokens
 	} else {
+		//lint:ignore SA1019 many servers know no other
 		out.MaxTokens = r.MaxTokens
 	}
 	if r.System != "" {
