@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -17,7 +18,7 @@ func (c *call) classify(ctx context.Context) error {
 		return nil
 	}
 	opinion := c.p.Classify(ctx, classifier.Question{
-		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir,
+		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir, Owner: c.env.Session.Owner(),
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -28,12 +29,24 @@ func (c *call) classify(ctx context.Context) error {
 
 // classifierInput returns the text that describes the call to the classifier.
 // It is the tool's own text, or the preview of the changes, which begins with
-// the path.
+// the path, or the input. A preview that leaves something out does not show the
+// whole call, so the input follows it. Of a file that may hold credentials, it
+// is only the path.
 func (c *call) classifierInput(ctx context.Context) string {
 	if in := c.prepared.ClassifierInput(); in != "" {
 		return in
 	}
-	return c.previewOf(ctx).Text
+	if c.decision.Secret {
+		return c.prepared.Path + "\n[The content is not shown, because the file may hold credentials.]"
+	}
+	preview := c.previewOf(ctx)
+	switch input := string(audit.Redact(c.prepared.Input())); {
+	case preview.Text == "":
+		return input
+	case preview.Partial:
+		return preview.Text + "\n" + input
+	}
+	return preview.Text
 }
 
 // previewOf returns the preview of the changes. It shows no file that may hold

@@ -118,6 +118,9 @@ type Config struct {
 	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)
 
+	// Summaries selects the results that a model summarizes.
+	Summaries Summaries
+
 	// Journal records the calls of each session. It may be nil.
 	Journal *journal.Journal
 

@@ -114,7 +114,7 @@ func TestClassifierSeesPreview(t *testing.T) {
 		name, want string
 	}{
 		{false, "f", outside + "/f: content<nil>"}, {true, "f", "words"},
-		{false, ".ssh/key", outside + "/.ssh/key: refused by policy: a preview does not show a file that may hold credentials"},
+		{false, ".ssh/key", outside + "/.ssh/key\n[The content is not shown, because the file may hold credentials.]"},
 	} {
 		b := newBench(t, "")
 		b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})

@@ -26,9 +26,9 @@ type record struct {
 	written  bool // writing to the audit log was tried
 }
 
-// finish is the last stage. It turns an error into an answer, adds the notes of
-// hooks, reduces the answer to the tool's limit, and writes the call to the
-// audit log. If AuditRequired is set and the log fails, a refusal replaces the
+// finish is the last stage. It turns an error into an answer, has a long result
+// summarized, adds the notes of hooks, reduces the answer to the tool's limit,
+// and writes the call to the audit log. If AuditRequired is set and the log fails, a refusal replaces the
 // answer. The only error it returns is an *InputRequired.
 func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*tools.Response, error) {
 	if c.end != nil {
@@ -41,6 +41,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 	case err != nil:
 		resp = c.refuse(toRefusal(ctx, err))
 	}
+	c.summarize(ctx, resp)
 	if resp != nil {
 		for _, note := range c.notes {
 			resp.Content = append(resp.Content, tools.Text{Text: note})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/file/snapshot"
@@ -75,10 +76,13 @@ type Config struct {
 	Later      func(func())                     // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string                         // environment of hooks, as NAME=value
 	Audit      *audit.Log                       // nil means no audit log
-	Sandbox    bool                             // run commands in a sandbox if the system has one
-	Approvals  bool                             // the user at this machine can be asked about calls
-	Log        *slog.Logger
-	Closers    []io.Closer // used by the tools; closed with the server
+	// Judge asks a model of the settings for the classifier; nil without models.
+	Judge     func(context.Context, string, classifier.Prompt) (string, error)
+	Summaries pipeline.Summaries // results that a model summarizes
+	Sandbox   bool               // run commands in a sandbox if the system has one
+	Approvals bool               // the user at this machine can be asked about calls
+	Log       *slog.Logger
+	Closers   []io.Closer // used by the tools; closed with the server
 }
 
 // Upstream connects upstream servers (upstream.Manager).
@@ -164,7 +168,7 @@ func (a *Assembly) assemble(c Config) error {
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
 		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
-		Applies: applies(c.Skills), Readable: c.Readable,
+		Applies: applies(c.Skills), Readable: c.Readable, Summaries: c.Summaries,
 	}
 	a.judges(c, roots.Paths(), &config)
 	var wakeListed func(bool)

@@ -94,6 +94,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	lists := p.work(run.Tasks, sessions, locks)
 	searches, previews := new(websearch.Searches), new(lsptools.Previews)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
+	language := p.startModels()
+	p.Judge, p.Summaries = language.judge(), p.summaries(language)
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
@@ -119,6 +121,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
 		previews.Forget(v.Owner())
+		language.forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
 		if carry != nil {
@@ -148,7 +151,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, language})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -168,6 +171,7 @@ type services struct {
 	languages *lsp.Manager
 	previews  *lsptools.Previews
 	worktrees *worktree.Registry
+	models    languageModels
 }
 
 // tools makes the tools according to the options and the environment.
@@ -179,7 +183,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		noted.Notify = lsptools.Notifier(s.languages, p.Events)
 	}
 	return builtin.List(builtin.Options{
-		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},
+		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
@@ -246,6 +250,11 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	scrub, pass := p.Settings.Env()
 	if w := p.Settings.WebSearch(); w != nil && w.KeyEnv != "" {
 		scrub = append(slices.Clone(scrub), w.KeyEnv)
+	}
+	for _, key := range p.modelKeys() {
+		if key.Env != "" {
+			scrub = append(slices.Clone(scrub), key.Env)
+		}
 	}
 	closed, protected := p.Found.FromCommands(p.Closed, p.State)
 	return command.New(command.Config{

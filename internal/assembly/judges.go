@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,10 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 		a.closers = append(a.closers, runner)
 	}
 	if stages := c.Settings.Classifier(); len(stages) > 0 {
-		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log}).Ask
+		if c.Judge == nil && slices.ContainsFunc(stages, func(s classifier.Stage) bool { return s.Model != "" }) {
+			c.Log.Warn("the classifier has no opinion, since the settings name no model")
+		}
+		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log, Model: c.Judge}).Ask
 		to.Classify = func(ctx context.Context, q classifier.Question) *policy.ExternalDecision {
 			answer, ok := ask(ctx, q)
 			if !ok {

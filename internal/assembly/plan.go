@@ -194,6 +194,11 @@ func (p *Plan) FindSettings() error {
 	if w := p.Settings.WebSearch(); w != nil && w.KeyFile != "" {
 		p.Closed = append(p.Closed, w.KeyFile)
 	}
+	for _, key := range p.modelKeys() {
+		if key.File != "" {
+			p.Closed = append(p.Closed, key.File)
+		}
+	}
 	return nil
 }
 

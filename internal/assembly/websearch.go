@@ -8,6 +8,7 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools/websearch"
+	"mcp-toolset/web/endpoint"
 	"mcp-toolset/web/search"
 )
 
@@ -26,7 +27,7 @@ func (p *Plan) WebSearch(searches *websearch.Searches, await func(context.Contex
 		}
 		return o
 	}
-	key := search.Key{Env: w.KeyEnv, File: w.KeyFile, Getenv: p.options.Getenv}
+	key := endpoint.Key{Env: w.KeyEnv, File: w.KeyFile, Getenv: p.options.Getenv}
 	if _, err := key.Read(); err != nil {
 		o.Problem = "the key of the search provider " + w.Provider + " is missing: " + err.Error() + "; the user can correct that and restart the server"
 	}

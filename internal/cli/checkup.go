@@ -14,9 +14,11 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/models"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/upstream"
 )
@@ -66,7 +68,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "network", "skills", "upstream", "web search", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -90,6 +92,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 		k.upstreamServers()
 		k.skillFiles()
 		k.webSearch()
+		k.models()
 	}
 	d.Settings = k.settingsFiles()
 	k.token()
@@ -284,6 +287,34 @@ func (k *checkup) webSearch() {
 	default:
 		k.add(checkOK, name, "", "by %s", o.Name)
 	}
+}
+
+// models checks the models of the settings without asking them.
+func (k *checkup) models() {
+	const name = "models"
+	c := k.plan.Settings.Models()
+	problem := k.plan.ModelProblem()
+	needed := k.plan.Settings.Summarize() != nil || slices.ContainsFunc(k.plan.Settings.Classifier(), func(s classifier.Stage) bool { return s.Model != "" })
+	switch {
+	case c == nil && needed:
+		k.add(checkWarn, name, "add models to the settings", "none, though summarize or the classifier of the settings needs one")
+	case c == nil:
+		k.add(checkOK, name, "", "off: models in the settings names no language model")
+	case problem != "":
+		k.add(checkWarn, name, "correct models in the settings, or set the key", "%s", problem)
+	case c.Small != nil:
+		k.add(checkOK, name, "", "default %s; small %s; not contacted", modelLine(c.Default), modelLine(c.Small))
+	default:
+		k.add(checkOK, name, "", "default %s; not contacted", modelLine(c.Default))
+	}
+}
+
+// modelLine describes a model in one line.
+func modelLine(e *models.Endpoint) string {
+	if e.Provider == "command" {
+		return e.Name + " (command)"
+	}
+	return e.Name + " at " + e.URL
 }
 
 // token checks the bearer token of the command http.

@@ -28,8 +28,8 @@ const (
 
 // Known keys below classifier and below classifier.second.
 var (
-	classifierKeys = []string{"command", "second", "timeout", "url"}
-	stageKeys      = []string{"command", "timeout", "url"}
+	classifierKeys = []string{"command", "model", "second", "timeout", "url"}
+	stageKeys      = []string{"command", "model", "timeout", "url"}
 )
 
 // Classifier returns the stages of the classifier in order. The second is asked only
@@ -65,6 +65,10 @@ func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifie
 			stage.Command, err = s.readCommand(at, f.value)
 		case f.key == "url":
 			stage.URL, err = readLoopback(at, f.value)
+		case f.key == "model":
+			if stage.Model = f.value.text; f.value.kind != isString || !slices.Contains([]string{"default", "small"}, stage.Model) {
+				err = f.value.typeError(at, `"default" or "small"`)
+			}
 		case f.key == "timeout":
 			stage.Timeout, err = readSeconds(at, f.value)
 		case f.key == "second" && first:
@@ -76,11 +80,18 @@ func (s *Settings) readClassifier(path string, n *node, first bool) ([]classifie
 			return nil, err
 		}
 	}
+	var given []string
+	for key, ok := range map[string]bool{"command": stage.Command != nil, "model": stage.Model != "", "url": stage.URL != ""} {
+		if ok {
+			given = append(given, key)
+		}
+	}
+	slices.Sort(given)
 	switch {
-	case stage.Command == nil && stage.URL == "":
-		return nil, fmt.Errorf("line %d: %s: it has neither command nor url; add one of them", n.line, path)
-	case stage.Command != nil && stage.URL != "":
-		return nil, fmt.Errorf("line %d: %s: it has both command and url; take one out", n.line, path)
+	case len(given) == 0:
+		return nil, fmt.Errorf("line %d: %s: it has none of command, model and url; add one of them", n.line, path)
+	case len(given) > 1:
+		return nil, fmt.Errorf("line %d: %s: it has both %s; take one out", n.line, path, strings.Join(given[:2], " and "))
 	}
 	return append([]classifier.Stage{stage}, second...), nil
 }

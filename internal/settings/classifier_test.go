@@ -58,9 +58,9 @@ func TestClassifierErrors(t *testing.T) {
 	)
 	for text, want := range map[string]string{
 		`true`: `classifier: want an object, have a boolean`,
-		`{}`:   `classifier: it has neither command nor url; add one of them`,
+		`{}`:   `classifier: it has none of command, model and url; add one of them`,
 		`{"command":"a","url":"http://localhost"}`: `classifier: it has both command and url; take one out`,
-		`{"command":"a","second":{}}`:              `classifier.second: it has neither command nor url; add one of them`,
+		`{"command":"a","second":{}}`:              `classifier.second: it has none of command, model and url; add one of them`,
 		`{"command":"a","second":[]}`:              `classifier.second: want an object, have an array`,
 		`{"command":"a","second":{"url":"x"}}`:     `classifier.second.url: ` + useURL + `x`,
 		`{"command":1}`:                            `classifier.command: ` + command + `a number`,

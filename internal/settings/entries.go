@@ -39,7 +39,7 @@ func (s *Settings) Entries() []Entry {
 // secretKeys lists the keys whose values often hold secrets: commands with their arguments,
 // URLs and environments.
 var secretKeys = []string{
-	"classifier.command", "classifier.url", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
+	"classifier.command", "classifier.url", "models.default.command", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
 }
 
 // enter records the values of a key. known is the key as Keys names it, and server the one of
@@ -115,6 +115,8 @@ func knownBelow(known, key string) string {
 		return "hooks.<event>"
 	case "classifier.second":
 		known = "classifier"
+	case "models.small":
+		known = "models.default"
 	}
 	return known + "." + key
 }
@@ -145,7 +147,7 @@ func unit(key, server string) string {
 		return top + "." + policy.ServerPrefix(server)
 	case top == languageServersKey || top == profilesKey:
 		return top + "." + server
-	case top == "classifier", top == allowedServersKey, top == webSearchKey:
+	case top == "classifier", top == allowedServersKey, slices.Contains(usersOnly, top):
 		return top
 	case top == "env", top == "hooks", top == deniedServersKey, top == permissionsKey && below != "defaultMode", strings.HasPrefix(key, "sandbox.allow"), key == "reminder.exempt":
 		return ""

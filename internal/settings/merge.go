@@ -73,6 +73,12 @@ func (s *Settings) append(less *Settings) {
 	if s.webSearch == nil {
 		s.webSearch = less.webSearch
 	}
+	if s.models == nil {
+		s.models = less.models
+	}
+	if s.summarize == nil {
+		s.summarize = less.summarize
+	}
 	s.addUpstreams(less.upstreams)
 	s.denied = append(s.denied, less.denied...)
 	s.allowed.under(less.allowed)

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/models"
 )
 
-// programs returns the files in the roots that the commands of hooks, of the classifier
-// and of upstream servers name. These commands run outside of the sandbox, so no tool
+// programs returns the files in the roots that the commands of hooks, of the classifier,
+// of models and of upstream servers name. These commands run outside of the sandbox, so no tool
 // may change the files: a model could otherwise run its own text. Files that a program
 // reads or starts in turn are unknown.
 func (s *Settings) programs(o Options) []string {
@@ -27,6 +28,13 @@ func (s *Settings) programs(o Options) []string {
 	}
 	for _, stage := range s.Classifier() {
 		f.words(strings.Join(stage.Command, "\n"), project, o.Roots[0])
+	}
+	if m := s.Models(); m != nil {
+		for _, e := range []*models.Endpoint{m.Default, m.Small} {
+			if e != nil {
+				f.words(strings.Join(e.Command, "\n"), project, o.Roots[0])
+			}
+		}
 	}
 	for _, u := range s.Upstreams() {
 		f.server(u, project, o)

@@ -28,6 +28,10 @@ func TestKeys(t *testing.T) {
 		{"sandbox.", sandboxKeys},
 		{"upstream.", upstreamKeys},
 		{"webSearch.", webSearchKeys},
+		{"models.", modelsKeys},
+		{"models.default.", modelKeys},
+		{"models.default.price.", priceKeys},
+		{"summarize.", summarizeKeys},
 	} {
 		for _, key := range object.keys {
 			want = append(want, object.above+key)

@@ -96,7 +96,7 @@ func (s *schema) describe(k Key) {
 		case "false":
 		case "string", "object", "array":
 			types = append(types, &schema{Type: value})
-		case "seconds", "milliseconds":
+		case "seconds", "milliseconds", "number":
 			types = append(types, &schema{Type: "number"})
 		case "array of strings", "array of rules":
 			types = append(types, &schema{Type: "array", Items: &schema{Type: "string"}})

@@ -20,6 +20,7 @@ import (
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/models"
 	"mcp-toolset/policy"
 )
 
@@ -44,6 +45,8 @@ type Settings struct {
 	webSearch    *WebSearch
 	languages    []languageServer // no two have the same name
 	diagnostics  scalar[string]
+	models       *models.Config
+	summarize    *Summarize
 	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
@@ -85,7 +88,8 @@ type Settings struct {
 //	  "hooksFailClosed": true or false,
 //	  "classifier": {
 //	    "command": [program, argument...] or text for sh, or
-//	    "url": of this machine,
+//	    "url": of this machine, or
+//	    "model": "default" or "small",
 //	    "timeout": seconds,
 //	    "second": {the same but second}
 //	  },
@@ -115,7 +119,19 @@ type Settings struct {
 //	    "provider": "brave", "exa", "searxng" or "tavily", "url": base URL,
 //	    "keyEnv": variable, or "keyFile": file, or
 //	    "provider": "mcp", "server": name, "tool": name
-//	  }
+//	  },
+//	  "models": {
+//	    "default": {
+//	      "provider": "anthropic" or "openai", "url": base URL, "model": name,
+//	      "keyEnv": variable, or "keyFile": file, or
+//	      "provider": "command", "command": [program, argument...] or text for sh,
+//	      "maxTokens": number, "timeout": seconds,
+//	      "price": {"input": number, "output": number, "cacheRead": number, "cacheWrite": number}
+//	    },
+//	    "small": {the same},
+//	    "maxTokensPerSession": number, "maxCost": number
+//	  },
+//	  "summarize": {"over": characters, "tools": [tool...]}
 //	}
 //
 // A folder begins with / or ~, or is relative to the root of the settings. In the name

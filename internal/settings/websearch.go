@@ -87,8 +87,7 @@ func (s *Settings) readWebSearch(f field) error {
 	case w.KeyEnv != "" && w.KeyFile != "":
 		return wrong("", "it has both keyEnv and keyFile; take one out")
 	case w.KeyEnv != "" && !variableName.MatchString(w.KeyEnv):
-		// It may be the key itself, so it is not shown.
-		return wrong("keyEnv", "want the name of an environment variable in capitals, have another text; the key itself does not belong here")
+		return wrong("keyEnv", keyEnvError)
 	}
 	if w.URL != "" {
 		if err := search.CheckURL(w.Provider, w.URL); err != nil {
@@ -96,14 +95,11 @@ func (s *Settings) readWebSearch(f field) error {
 		}
 	}
 	if w.KeyFile != "" {
-		if _, home := homeRelative(w.KeyFile); !home && !filepath.IsAbs(w.KeyFile) {
-			w.KeyFile = filepath.Join(s.root, w.KeyFile)
-		}
-		expanded := expand([]string{w.KeyFile})
-		if len(expanded) == 0 {
+		file, ok := s.absolute(w.KeyFile)
+		if !ok {
 			return wrong("keyFile", "%s begins at a folder that is not known; write an absolute path", plain.Quote(w.KeyFile))
 		}
-		w.KeyFile = expanded[0]
+		w.KeyFile = file
 	}
 	if w.KeyEnv == "" && w.KeyFile == "" && w.Provider != mcpProvider {
 		w.KeyEnv = search.DefaultKeyEnv(w.Provider)
@@ -112,14 +108,40 @@ func (s *Settings) readWebSearch(f field) error {
 	return nil
 }
 
-// withoutWebSearch drops the setting webSearch of a project's file: it selects who gets the
-// queries of the user, and a secret that goes there. Not even a trusted project may set it.
-func (s *Settings) withoutWebSearch() {
-	if s.webSearch == nil {
-		return
+// keyEnvError is the error for a keyEnv that is no name. It may be the key itself, so it is not shown.
+const keyEnvError = "want the name of an environment variable in capitals, have another text; the key itself does not belong here"
+
+// absolute returns a path of the settings as an absolute path, or false if it begins at a folder
+// that is not known.
+func (s *Settings) absolute(path string) (string, bool) {
+	if _, home := homeRelative(path); !home && !filepath.IsAbs(path) {
+		path = filepath.Join(s.root, path)
 	}
-	s.webSearch = nil
-	below := func(key string) bool { return key == webSearchKey || strings.HasPrefix(key, webSearchKey+".") }
+	expanded := expand([]string{path})
+	if len(expanded) == 0 {
+		return "", false
+	}
+	return expanded[0], true
+}
+
+// usersOnly lists the keys that select who gets the queries and contents of the user, and a secret
+// that goes there. Not even a trusted project may set them.
+var usersOnly = []string{modelsKey, summarizeKey, webSearchKey}
+
+// withoutUsersOnly drops the settings of a project's file that a project cannot set.
+func (s *Settings) withoutUsersOnly() {
+	set := map[string]bool{modelsKey: s.models != nil, summarizeKey: s.summarize != nil, webSearchKey: s.webSearch != nil}
+	s.models, s.summarize, s.webSearch = nil, nil, nil
+	for _, key := range usersOnly {
+		if set[key] {
+			s.drop(key)
+		}
+	}
+}
+
+// drop marks the entries of a key as unused.
+func (s *Settings) drop(key string) {
+	below := func(k string) bool { return k == key || strings.HasPrefix(k, key+".") }
 	for i, e := range s.entries {
 		if below(e.Key) {
 			s.entries[i].Unused = "a project cannot set it"
@@ -132,5 +154,5 @@ func (s *Settings) withoutWebSearch() {
 		}
 		return below(l.Key)
 	})
-	s.warn(line, "%s: a project cannot set it, ignored; set it in your own settings", webSearchKey)
+	s.warn(line, "%s: a project cannot set it, ignored; set it in your own settings", key)
 }

@@ -118,24 +118,28 @@ func (c *call) text(ctx context.Context, html bool, name, extension string) (Out
 	if out.Text = part(p.Text, out.Offset); out.Offset+utf8.RuneCountInString(out.Text) < out.Total {
 		out.Next = out.Offset + utf8.RuneCountInString(out.Text)
 	}
-	if out.Next > 0 || out.Offset > 0 {
+	reply, answered, failure := c.answer(ctx, p)
+	if ctx.Err() != nil {
+		return Output{}, context.Cause(ctx)
+	}
+	if out.Next > 0 || out.Offset > 0 || answered {
 		if out.Path, err = c.file(strings.NewReader(p.Text), extension); err != nil {
 			c.env.Log.Warn("a web page was not stored", "error", err)
 		}
 	}
-	out.shown = text(c.frame(out, p.Note))
+	if answered {
+		out.Text, out.Next, out.Answer = "", 0, reply.text
+		out.shown = text(c.frameAnswer(out, reply))
+		return out, nil
+	}
+	out.shown = text(c.frame(out, p.Note, failure))
 	return out, nil
 }
 
-// frame returns the answer with a part of a page.
-func (c *call) frame(out Output, note string) string {
-	facts := []string{}
-	if out.Title != "" {
-		facts = append(facts, strconv.Quote(out.Title)) // a title must not end the line
-	}
-	if out.ContentType != "" {
-		facts = append(facts, plain.Line(out.ContentType))
-	}
+// frame returns the answer with a part of a page. failure is why no model has answered the prompt,
+// or "" if none is there.
+func (c *call) frame(out Output, note, failure string) string {
+	facts := c.facts(out)
 	if size := utf8.RuneCountInString(out.Text); size < out.Total {
 		facts = append(facts, fmt.Sprintf("characters %d to %d of %d", out.Offset, out.Offset+size, out.Total))
 	}
@@ -158,15 +162,34 @@ func (c *call) frame(out Output, note string) string {
 		}
 		b.WriteString("]\n")
 	}
-	b.WriteString(c.unprompted())
+	if failure != "" {
+		fmt.Fprintf(&b, "[No model has answered the prompt, so this is the page itself: %s]\n", failure)
+	} else {
+		b.WriteString(c.unprompted())
+	}
 	b.WriteString(tools.WebReminder)
 	return b.String()
 }
 
+// facts returns what the heading of a page of text has.
+func (c *call) facts(out Output) []string {
+	facts := []string{}
+	if out.Title != "" {
+		facts = append(facts, strconv.Quote(out.Title)) // a title must not end the line
+	}
+	if out.ContentType != "" {
+		facts = append(facts, plain.Line(out.ContentType))
+	}
+	return facts
+}
+
 // unprompted returns the line for a prompt that nothing applies.
 func (c *call) unprompted() string {
-	if c.in.Prompt == "" {
+	switch {
+	case c.in.Prompt == "":
 		return ""
+	case c.Model != nil:
+		return "[The model answers prompts only from pages of text.]\n"
 	}
 	return "[No model is configured to apply the prompt, so this is the page itself.]\n"
 }

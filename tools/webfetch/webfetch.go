@@ -15,6 +15,7 @@ import (
 
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/models"
 	"mcp-toolset/tools"
 	"mcp-toolset/web/fetch"
 	"mcp-toolset/web/site"
@@ -27,6 +28,8 @@ const pageSize = 50_000
 type Options struct {
 	Client    *fetch.Client
 	Documents *document.Reader
+	// Model answers prompts from pages. nil: there is none, and a prompt has no effect.
+	Model models.Model
 
 	now  func() time.Time // time.Now, except in tests
 	mark func() string    // marks the ends of a page; random, except in tests
@@ -35,7 +38,7 @@ type Options struct {
 // Input holds the arguments of WebFetch.
 type Input struct {
 	URL    string `json:"url" minLength:"1" jsonschema:"The page; http becomes https, except on this machine"`
-	Prompt string `json:"prompt,omitempty" jsonschema:"What to look for in the page"`
+	Prompt string `json:"prompt,omitempty" jsonschema:"What to look for in the page; if the user has configured a model, it answers from the page"`
 	Offset int    `json:"offset,omitempty" minimum:"0" jsonschema:"Character of the page to begin at"`
 }
 
@@ -57,6 +60,7 @@ type Output struct {
 	Next        int    `json:"next,omitempty" jsonschema:"Offset of the following part; missing at the end"`
 	Total       int    `json:"total,omitempty" jsonschema:"Characters of the page"`
 	Path        string `json:"path,omitempty" jsonschema:"File with the whole page"`
+	Answer      string `json:"answer,omitempty" jsonschema:"What a model answers to prompt from the page, in place of text"`
 
 	shown  []tools.Content
 	failed bool // Read does not show the document

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 type fixture struct {
 	*toolstest.Workspace
 	tool    *tools.Tool
+	options Options
 	env     *tools.Env
 	server  *httptest.Server
 	handler http.HandlerFunc
@@ -59,7 +60,8 @@ func newFixture(t *testing.T) *fixture {
 		}
 	})
 	documents := document.NewReader(document.Config{Cache: filepath.Join(t.TempDir(), "engine")})
-	f.tool = New(Options{Client: client, Documents: documents, now: func() time.Time { return f.now }, mark: func() string { return "x" }})
+	f.options = Options{Client: client, Documents: documents, now: func() time.Time { return f.now }, mark: func() string { return "x" }}
+	f.tool = New(f.options)
 	f.env = f.Env()
 	f.env.CheckAddr = func(s site.Site, addr netip.Addr) error {
 		if addr.IsLoopback() && s.String() == strings.TrimPrefix(f.server.URL, "http://") {

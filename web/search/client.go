@@ -10,13 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/web/endpoint"
 )
 
 const (
@@ -47,12 +47,12 @@ type request struct {
 type client struct {
 	name   string
 	base   string // URL without a slash at the end
-	key    Key
+	key    endpoint.Key
 	errors map[int][2]string
 	http   http.Client
 }
 
-func newClient(name, base string, key Key, errors map[int][2]string) *client {
+func newClient(name, base string, key endpoint.Key, errors map[int][2]string) *client {
 	c := &client{name: name, base: base, key: key, errors: errors}
 	c.http = http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -101,24 +101,9 @@ func (c *client) do(ctx context.Context, r request) ([]byte, error) {
 		}
 		busy := status == http.StatusTooManyRequests || status >= 500
 		wait = max(wait, backoff<<(attempt-1))
-		if !busy || attempt == attempts || wait > maxRetryAfter || !sleep(ctx, wait) {
+		if !busy || attempt == attempts || wait > maxRetryAfter || !endpoint.Sleep(ctx, wait) {
 			return nil, c.refused(status, attempt, wait)
 		}
-	}
-}
-
-// sleep waits, and reports false at once if ctx would end meanwhile.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
-		return false
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -150,7 +135,7 @@ func (c *client) once(ctx context.Context, r request, key string) (data []byte, 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, resp.StatusCode, retryAfter(resp.Header.Get("Retry-After")), nil
+		return nil, resp.StatusCode, endpoint.RetryAfter(resp.Header.Get("Retry-After")), nil
 	}
 	data, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
@@ -162,17 +147,6 @@ func (c *client) once(ctx context.Context, r request, key string) (data []byte, 
 		return nil, 0, 0, c.unreachable(err)
 	}
 	return data, resp.StatusCode, 0, nil
-}
-
-// retryAfter returns the wait of a Retry-After header, or 0.
-func retryAfter(header string) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, int(24*time.Hour/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(0, time.Until(at)).Round(time.Second)
-	}
-	return 0
 }
 
 // Next steps of faults.

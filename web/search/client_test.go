@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-toolset/web/endpoint"
 )
 
 // TestErrors checks the text of each error. The key is in each answer of the provider, and in none
@@ -132,7 +134,7 @@ func TestRetries(t *testing.T) {
 		{[]int{-1}, "", timeout, "exa did not answer within 30s. Search again, or go on without searching."},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSearcher(Config{Provider: "exa", Key: Key{Env: "KEY", Getenv: func(string) string { return secret }}})
+			s := newSearcher(Config{Provider: "exa", Key: endpoint.Key{Env: "KEY", Getenv: func(string) string { return secret }}})
 			made := 0
 			s.client.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
 				status := c.statuses[min(made, len(c.statuses)-1)]
@@ -239,7 +241,7 @@ func TestPlain(t *testing.T) {
 // TestKey checks that a key comes from a variable, or from a file that only the user can read.
 func TestKey(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name, content string, mode os.FileMode) Key {
+	file := func(name, content string, mode os.FileMode) endpoint.Key {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -247,32 +249,34 @@ func TestKey(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		return Key{File: path}
+		return endpoint.Key{File: path}
 	}
-	variable := func(value string) Key { return Key{Env: "KEY", Getenv: func(string) string { return value }} }
+	variable := func(value string) endpoint.Key {
+		return endpoint.Key{Env: "KEY", Getenv: func(string) string { return value }}
+	}
 	cases := []struct {
-		key         Key
+		key         endpoint.Key
 		want, error string
 	}{
-		{Key{}, "", ""},
+		{endpoint.Key{}, "", ""},
 		{variable(secret), secret, ""},
 		{variable(""), "", "the environment variable KEY is not set"},
 		{variable("  "), "", "the environment variable KEY is empty"},
 		{variable("a\nX-Other: b"), "", "the environment variable KEY has characters that no key has"},
 		{file("good", secret+"\n", 0o600), secret, ""},
 		{file("empty", "\n", 0o600), "", "the file $DIR/empty is empty"},
-		{file("large", strings.Repeat("x", maxKey+1), 0o600), "", "the file $DIR/large is larger than 4096 bytes, which no key is"},
-		{Key{File: filepath.Join(dir, "none")}, "", "the file $DIR/none cannot be read: no such file or directory"},
-		{Key{File: dir}, "", "$DIR is not a regular file"},
+		{file("large", strings.Repeat("x", 4096+1), 0o600), "", "the file $DIR/large is larger than 4096 bytes, which no key is"},
+		{endpoint.Key{File: filepath.Join(dir, "none")}, "", "the file $DIR/none cannot be read: no such file or directory"},
+		{endpoint.Key{File: dir}, "", "$DIR is not a regular file"},
 	}
 	if runtime.GOOS != "windows" {
 		cases = append(cases, struct {
-			key         Key
+			key         endpoint.Key
 			want, error string
 		}{file("open", secret, 0o640), "", "other users can read or write the file $DIR/open (mode 0640); run chmod 600 $DIR/open"})
 	} else {
 		cases = slices.DeleteFunc(cases, func(c struct {
-			key         Key
+			key         endpoint.Key
 			want, error string
 		}) bool {
 			return strings.HasSuffix(c.error, "directory")

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mcp-toolset/web/endpoint"
 )
 
 const (
@@ -56,7 +58,7 @@ type Provider interface {
 type Config struct {
 	Provider string // one of Names
 	URL      string // base URL; "" means that of the provider, which SearXNG does not have
-	Key      Key
+	Key      endpoint.Key
 }
 
 // service is a provider before its results are cleaned.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/web/endpoint"
 )
 
 const secret = "k3y-That-Must-Not-Show"
@@ -20,7 +22,7 @@ func provider(t *testing.T, name string, h http.HandlerFunc) *searcher {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return newSearcher(Config{Provider: name, URL: server.URL + "/", Key: Key{Env: "KEY", Getenv: func(string) string { return secret }}})
+	return newSearcher(Config{Provider: name, URL: server.URL + "/", Key: endpoint.Key{Env: "KEY", Getenv: func(string) string { return secret }}})
 }
 
 func domain(t *testing.T, text string) Domain {

@@ -1,5 +1,5 @@
-// Package classifier asks a program or a server on this machine for an opinion
-// on a call. The settings name it. If anything fails, it has no opinion: a
+// Package classifier asks a program, a server on this machine or a model for an
+// opinion on a call. The settings name it. If anything fails, it has no opinion: a
 // failure is never a reason to allow or refuse a call.
 package classifier
 
@@ -17,6 +17,7 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/internal/text/strictjson"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 )
 
 const (
@@ -32,6 +33,9 @@ var errLong = fmt.Errorf("it answered more than %d bytes", mostAnswer)
 type Config struct {
 	Stages []Stage      // classifiers in the order of asking; none means no opinion
 	Log    *slog.Logger // receives reasons for a missing opinion; nil discards them
+	// Model asks a model of the settings by its name, such as "small", and returns the text of its
+	// answer. It is nil without models.
+	Model func(ctx context.Context, name string, p Prompt) (string, error)
 }
 
 // Classifier asks for opinions. It stores nothing between questions and is safe
@@ -40,6 +44,7 @@ type Classifier struct {
 	stages []Stage
 	log    *slog.Logger
 	client *http.Client
+	model  func(context.Context, string, Prompt) (string, error)
 }
 
 // Question describes the call to judge.
@@ -49,6 +54,8 @@ type Question struct {
 	Input   string `json:"input"`   // the complete input for classifiers, as the tool presents it
 	Mode    string `json:"mode"`    // the permission mode
 	Dir     string `json:"cwd"`     // working directory of the session
+
+	Owner session.Owner `json:"-"` // whose call it is
 }
 
 // Answer is an opinion.
@@ -63,7 +70,7 @@ func New(c Config) *Classifier {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Classifier{stages: c.Stages, log: c.Log, client: newClient()}
+	return &Classifier{stages: c.Stages, log: c.Log, client: newClient(), model: c.Model}
 }
 
 // Ask returns an opinion on a call, or false if there is none. It asks stages
@@ -83,7 +90,7 @@ func (c *Classifier) Ask(ctx context.Context, q Question) (answer Answer, ok boo
 		if ok && answer.Behavior == policy.Allow || ctx.Err() != nil {
 			break
 		}
-		a, err := c.ask(ctx, stage, line)
+		a, err := c.ask(ctx, stage, q, line)
 		if err != nil && ctx.Err() != nil {
 			break // the call was cancelled, which is no failure of the stage
 		}
@@ -109,15 +116,18 @@ func encode(q Question) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (c *Classifier) ask(ctx context.Context, stage Stage, line []byte) (Answer, error) {
+func (c *Classifier) ask(ctx context.Context, stage Stage, q Question, line []byte) (Answer, error) {
 	limit := fmt.Errorf("it took longer than %v", stage.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, stage.Timeout, limit)
 	defer cancel()
 	var data []byte
 	var err error
-	if len(stage.Command) > 0 {
+	switch {
+	case len(stage.Command) > 0:
 		data, err = run(ctx, stage, line)
-	} else {
+	case stage.Model != "":
+		data, err = c.askModel(ctx, stage, q, line)
+	default:
 		data, err = c.post(ctx, stage.URL, line)
 	}
 	switch {
@@ -129,6 +139,9 @@ func (c *Classifier) ask(ctx context.Context, stage Stage, line []byte) (Answer,
 	a, err := parse(data)
 	if err != nil {
 		return Answer{}, fmt.Errorf("reading the answer %s: %w", plain.Line(string(data[:min(len(data), 200)])), err)
+	}
+	if stage.Model == "small" && a.Behavior == policy.Deny { // it only passes calls on
+		a.Behavior = policy.Ask
 	}
 	return a, nil
 }

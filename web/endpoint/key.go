@@ -1,4 +1,4 @@
-package search
+package endpoint
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 // maxKey is the limit of a key, in bytes.
 const maxKey = 4096
 
-// Key names the place of a provider's key: a variable, or a file.
+// Key names the place of a service's key: a variable, or a file.
 type Key struct {
 	Env    string // name of the variable; "" if there is none
 	File   string // absolute path; "" if there is none

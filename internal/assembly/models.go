@@ -1,0 +1,133 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/models"
+	"mcp-toolset/models/engine"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/web/endpoint"
+)
+
+// languageModels holds the models of the settings. All fields are nil without any.
+type languageModels struct {
+	large, small models.Model
+	meter        *models.Meter
+}
+
+// startModels makes the models of the settings. It reaches none of them.
+func (p *Plan) startModels() (m languageModels) {
+	c := p.Settings.Models()
+	if c == nil {
+		return m
+	}
+	m.meter = models.NewMeter(c.Budget)
+	make := func(e models.Endpoint) models.Model {
+		g := engine.New(e, engine.Options{Getenv: p.options.Getenv, Environ: hookEnvironment(p.options.Environ())})
+		p.Closers = append(p.Closers, g)
+		return models.New(e, g, m.meter, p.Log)
+	}
+	m.large = make(*c.Default)
+	if m.small = m.large; c.Small != nil {
+		m.small = make(*c.Small)
+	}
+	return m
+}
+
+// forget drops what is stored about an ended session.
+func (m languageModels) forget(o session.Owner) {
+	if m.meter != nil {
+		m.meter.Forget(o)
+	}
+}
+
+// judge returns a function that asks a model for an opinion on a call, or nil without models.
+func (m languageModels) judge() func(context.Context, string, classifier.Prompt) (string, error) {
+	if m.large == nil {
+		return nil
+	}
+	return func(ctx context.Context, name string, q classifier.Prompt) (string, error) {
+		to := m.large
+		if name == "small" {
+			to = m.small
+		}
+		text, _, err := complete(ctx, to, models.Request{
+			Owner: q.Owner, System: q.System, MaxTokens: classifier.MaxTokens,
+			Messages: []models.Message{{Blocks: []models.Block{{Text: q.Text}}}},
+		})
+		return text, err
+	}
+}
+
+// summarySystem is the system text for summaries.
+const summarySystem = "You summarize the result of a tool for the coding agent that called it and that can read the whole result later. Say what it is, what is unusual, and everything that reports an error or a failure, " +
+	"with exact names, numbers, paths and line numbers. Keep notes of the tool in square brackets that name files. At most 30 lines. " + models.DataRule
+
+// summaries returns which results the small model summarizes by the settings.
+func (p *Plan) summaries(m languageModels) (s pipeline.Summaries) {
+	c := p.Settings.Summarize()
+	if c == nil {
+		return s
+	}
+	if m.small == nil {
+		p.Log.Warn("summarize has no effect, since the settings name no model")
+		return s
+	}
+	known := ToolNames()
+	for _, name := range c.Tools {
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, policy.UpstreamMark) {
+			p.Log.Warn("summarize names a tool that does not exist", "tool", plain.Line(name))
+		}
+	}
+	return pipeline.Summaries{Over: c.Over, Tools: c.Tools, Ask: func(ctx context.Context, o session.Owner, tool, text string) (string, string, error) {
+		return complete(ctx, m.small, models.Request{
+			Owner: o, System: summarySystem, MaxTokens: summaryTokens,
+			Messages: []models.Message{{Blocks: []models.Block{{Text: "The result of the tool " + tool + ":\n" + models.Data(text)}}}},
+		})
+	}}
+}
+
+// summaryTokens is the limit of a summary, in tokens.
+const summaryTokens = 1500
+
+// complete returns the text of a complete answer, and the name of the model.
+func complete(ctx context.Context, m models.Model, r models.Request) (text, model string, err error) {
+	resp, err := m.Complete(ctx, r)
+	if err != nil {
+		return "", "", err
+	}
+	if text = resp.Text(); resp.Stop != models.StopEnd || strings.TrimSpace(text) == "" {
+		return "", "", fmt.Errorf("the model %s gave no complete answer (%s)", plain.Line(resp.Model), resp.Stop)
+	}
+	return text, resp.Model, nil
+}
+
+// modelKeys returns the places of the keys of the models.
+func (p *Plan) modelKeys() (keys []endpoint.Key) {
+	if c := p.Settings.Models(); c != nil {
+		for _, e := range []*models.Endpoint{c.Default, c.Small} {
+			if e != nil {
+				keys = append(keys, engine.Key(*e, p.options.Getenv))
+			}
+		}
+	}
+	return keys
+}
+
+// ModelProblem describes why a model of the settings cannot be used, in one line, or returns "". It
+// reaches no model.
+func (p *Plan) ModelProblem() string {
+	for _, key := range p.modelKeys() {
+		if _, err := key.Read(); err != nil {
+			return "the key of a model is missing: " + err.Error()
+		}
+	}
+	return ""
+}

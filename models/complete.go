@@ -1,0 +1,122 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/web/endpoint"
+)
+
+const (
+	// attempts is how often a request is made if the provider is busy.
+	attempts = 5
+	// backoff is the wait before the second attempt. It doubles with each attempt.
+	backoff = time.Second
+	// maxAtOnce is the limit of the requests to a model at the same time.
+	maxAtOnce = 16
+)
+
+// model is a Model with limits.
+type model struct {
+	Endpoint
+	engine Engine
+	meter  *Meter
+	slots  chan struct{} // limits the requests at once
+	log    *slog.Logger
+}
+
+// New returns the model of an endpoint, which an engine reaches.
+func New(e Endpoint, engine Engine, meter *Meter, log *slog.Logger) Model {
+	return &model{e, engine, meter, make(chan struct{}, maxAtOnce), log}
+}
+
+// Complete implements Model.
+func (m *model) Complete(ctx context.Context, r Request) (*Response, error) {
+	if r.MaxTokens <= 0 || r.MaxTokens > m.MaxTokens {
+		r.MaxTokens = m.MaxTokens
+	}
+	slow := NewError(Slow, fmt.Sprintf("the model %s did not answer within %v", plain.Line(m.Name), m.Timeout), "Ask for less at once, or go on without the model.")
+	ctx, cancel := context.WithTimeoutCause(ctx, m.Timeout, slow)
+	defer cancel()
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	input := estimate(r)
+	settle, err := m.meter.reserve(r.Owner, input, &r.MaxTokens, m.Price)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	resp, tried, err := m.tryAgain(ctx, r)
+	if ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+	}
+	var used Usage
+	if resp != nil {
+		if resp.Usage.Total() == 0 {
+			resp.Usage = Usage{Input: input, Output: size(resp.Blocks) / bytesPerToken, Estimated: true}
+		}
+		used = resp.Usage
+		resp.Model, resp.Cost = m.Name, m.Price.cost(used)
+	}
+	settle(used)
+	m.log.Debug("a model was asked", "model", m.Name, "attempts", tried, "ms", time.Since(began).Milliseconds(), "input", used.Input+used.CacheRead+used.CacheWrite, "output", used.Output, "failed", err != nil)
+	return resp, err
+}
+
+// tryAgain makes attempts until one succeeds, or the provider is not busy, or no time is left.
+func (m *model) tryAgain(ctx context.Context, r Request) (resp *Response, attempt int, err error) {
+	for attempt = 1; ; attempt++ {
+		resp, err = m.engine.Attempt(ctx, r)
+		var e *Error
+		if err == nil || !errors.As(err, &e) || e.Kind != Busy || attempt == attempts || resp != nil {
+			return resp, attempt, err
+		}
+		if !endpoint.Sleep(ctx, max(e.Wait, backoff<<(attempt-1))) {
+			return nil, attempt, err
+		}
+	}
+}
+
+// Estimates of the tokens of a request, for budgets: about 4 bytes of English are a token, and a
+// picture of the largest size that models take is 1,600 tokens (documentation of Anthropic).
+const (
+	bytesPerToken  = 4
+	tokensPerImage = 1600
+)
+
+// estimate returns about how many tokens a request has.
+func estimate(r Request) int {
+	n := len(r.System)
+	for _, t := range r.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for _, message := range r.Messages {
+		n += size(message.Blocks)
+	}
+	return n/bytesPerToken + 1
+}
+
+// size returns the size of blocks in bytes of text.
+func size(blocks []Block) (n int) {
+	for _, b := range blocks {
+		n += len(b.Text)
+		if b.Image != nil {
+			n += tokensPerImage * bytesPerToken
+		}
+		if b.Use != nil {
+			n += len(b.Use.Name) + len(b.Use.Input)
+		}
+		if b.Result != nil {
+			n += size(b.Result.Blocks)
+		}
+	}
+	return n
+}

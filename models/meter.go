@@ -1,0 +1,90 @@
+package models
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"mcp-toolset/session"
+)
+
+// Budget limits the use of models. Zero means no limit.
+type Budget struct {
+	TokensPerSession int     // of all models, input and output
+	Cost             float64 // of a principal in one run of the server
+}
+
+// Meter counts the tokens of sessions and the cost of principals. It is safe for concurrent use.
+type Meter struct {
+	budget   Budget
+	mu       sync.Mutex
+	sessions session.Owned[account]
+	costs    session.Owned[account] // by principal
+}
+
+// account is what was used, including what running requests have reserved.
+type account struct {
+	tokens   int
+	cost     float64
+	requests int // that run
+}
+
+// NewMeter returns a meter for a budget.
+func NewMeter(b Budget) *Meter {
+	m := &Meter{budget: b}
+	inUse := func(a *account) bool { return a.requests > 0 }
+	m.sessions.InUse, m.costs.InUse = inUse, inUse
+	return m
+}
+
+// reserve takes the estimated input and the largest output of a request from the budgets. If less
+// is left, it lowers maxTokens. The caller must call settle with what was used.
+func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (settle func(Usage), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	byPrincipal := session.Owner{Principal: o.Principal}
+	s, c := m.sessions.Get(o), m.costs.Get(byPrincipal)
+	if limit := m.budget.TokensPerSession; limit > 0 {
+		left := limit - s.tokens - input
+		if left <= 0 {
+			return nil, NewError(Spent, fmt.Sprintf("the session has used %d of its %d tokens of models, with running requests, and this one needs about %d", s.tokens, limit, input),
+				"Go on without the model, or ask the user to raise models.maxTokensPerSession in the settings.")
+		}
+		*maxTokens = min(*maxTokens, left)
+	}
+	if limit := m.budget.Cost; limit > 0 && p != nil {
+		left := limit - c.cost - p.cost(Usage{Input: input})
+		if left <= 0 {
+			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, with running requests, and this one costs more than what is left", c.cost, limit),
+				"Go on without the model, or ask the user to raise models.maxCost in the settings.")
+		}
+		if p.Output > 0 {
+			*maxTokens = max(1, min(*maxTokens, int(math.Min(left/p.Output*1e6, MaxMaxTokens))))
+		}
+	}
+	reserved := Usage{Input: input, Output: *maxTokens}
+	add := func(s, c *account, sign int, u Usage) {
+		s.tokens += sign * u.Total()
+		c.cost += float64(sign) * p.cost(u)
+	}
+	s.requests++
+	c.requests++
+	add(s, c, 1, reserved)
+	return func(used Usage) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		// They are in use, so they are still there.
+		s, c := m.sessions.Get(o), m.costs.Get(byPrincipal)
+		s.requests--
+		c.requests--
+		add(s, c, -1, reserved)
+		add(s, c, 1, used)
+	}, nil
+}
+
+// Forget drops the account of an ended session.
+func (m *Meter) Forget(o session.Owner) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions.Delete(o)
+}
