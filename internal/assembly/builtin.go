@@ -94,8 +94,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	lists := p.work(run.Tasks, sessions, locks)
 	searches, previews := new(websearch.Searches), new(lsptools.Previews)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
-	language := p.startModels()
-	p.Judge, p.Summaries = language.judge(), p.summaries(language)
+	models := p.startModels()
+	p.Judge, p.Summaries = models.judge(), p.summaries(models)
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
@@ -121,7 +121,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		lists.Own.Forget(v.Owner())
 		searches.Forget(v.Owner())
 		previews.Forget(v.Owner())
-		language.forget(v.Owner())
+		models.forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
 		if carry != nil {
@@ -151,7 +151,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, language})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
