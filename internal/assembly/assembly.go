@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
@@ -64,18 +65,19 @@ type Config struct {
 	Channel    bool             // send events over stdio as messages of a channel
 	Structured bool
 	Drain      time.Duration
-	Used       func(session.View) // called when a session is initialized or makes a call; may be nil
-	Gone       func(session.View) // called when a session has ended; may be nil
-	Changing   func(path string)  // called when a tool is about to change a file; may be nil
-	Journal    *journal.Journal   // calls of sessions; may be nil
-	Events     *event.Registry    // events of sessions, which answers deliver; may be nil
-	Triggers   *trigger.Registry  // webhooks of sessions; may be nil
-	Snapshots  *snapshot.Cache    // contents of files, shared with the tools; may be nil
-	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
-	HookEnv    []string           // environment of hooks, as NAME=value
-	Audit      *audit.Log         // nil means no audit log
-	Sandbox    bool               // run commands in a sandbox if the system has one
-	Approvals  bool               // the user at this machine can be asked about calls
+	Used       func(session.View)             // called when a session is initialized or makes a call; may be nil
+	Gone       func(session.View)             // called when a session has ended; may be nil
+	Changing   func(path string)              // called when a tool is about to change a file; may be nil
+	Journal    *journal.Journal               // calls of sessions; may be nil
+	Events     *event.Registry                // events of sessions, which answers deliver; may be nil
+	Triggers   *trigger.Registry              // webhooks of sessions; may be nil
+	Undo       func(undo.Options) *undo.Store // opens the store of changes, with roots, state folder and log set; nil: changes are not recorded
+	Snapshots  *snapshot.Cache                // contents of files, shared with the tools; may be nil
+	Later      func(func())                   // calls its argument whenever more tools may be offered; may be nil
+	HookEnv    []string                       // environment of hooks, as NAME=value
+	Audit      *audit.Log                     // nil means no audit log
+	Sandbox    bool                           // run commands in a sandbox if the system has one
+	Approvals  bool                           // the user at this machine can be asked about calls
 	Log        *slog.Logger
 	Closers    []io.Closer // used by the tools; closed with the server
 }
@@ -140,7 +142,7 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
@@ -166,6 +168,12 @@ func (a *Assembly) assemble(c Config) error {
 		Applies: applies(c.Skills), Readable: c.Readable,
 	}
 	a.judges(c, roots.Paths(), &config)
+	if c.Undo != nil && c.Settings.Undo().Enabled {
+		config.Undo = c.Undo(undo.Options{
+			State: a.State, Roots: roots, Skip: closed, Quota: c.Settings.Undo().Quota, Instance: config.Instance, Log: c.Log,
+		})
+		a.closers = append(a.closers, config.Undo) // before the roots
+	}
 	var wakeListed func(bool)
 	if c.Upstream != nil {
 		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed

@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "upstream", "webSearch"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "profiles", "reminder", "sandbox", "taskList", "undo", "upstream", "webSearch"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -61,6 +61,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readProfiles(f)
 		case "upstream":
 			err = s.readUpstream(f)
+		case undoKey:
+			err = s.readUndo(f)
 		case webSearchKey:
 			err = s.readWebSearch(f)
 		default:

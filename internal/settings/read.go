@@ -179,7 +179,7 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	sum := sha256.Sum256(data)
 	p := &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:])}
 	if p.Settings, err = Parse(data, path, dir); err == nil {
-		p.Settings.withoutWebSearch()
+		p.Settings.withoutUsers()
 		p.Settings.checkDisk(false)
 	}
 	return p, err
@@ -199,7 +199,7 @@ func Load(path string) (*Settings, error) {
 	}
 	s, err := Parse(data, path, rootOf(path))
 	if err == nil && by == anyOwner {
-		s.withoutWebSearch()
+		s.withoutUsers()
 	}
 	if err == nil {
 		s.checkDisk(inConfig(path))

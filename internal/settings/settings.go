@@ -42,6 +42,7 @@ type Settings struct {
 	failClosed   bool // see HooksFailClosed
 	classifier   []classifier.Stage
 	webSearch    *WebSearch
+	undo         undo
 	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]

@@ -112,14 +112,23 @@ func (s *Settings) readWebSearch(f field) error {
 	return nil
 }
 
-// withoutWebSearch drops the setting webSearch of a project's file: it selects who gets the
-// queries of the user, and a secret that goes there. Not even a trusted project may set it.
-func (s *Settings) withoutWebSearch() {
-	if s.webSearch == nil {
-		return
+// withoutUsers drops the settings of a project's file that only the user may set, also of a
+// trusted project: webSearch selects who gets the queries of the user, and a secret that goes
+// there; undo, whether the user can take changes back, and what is done without a question.
+func (s *Settings) withoutUsers() {
+	if s.webSearch != nil {
+		s.webSearch = nil
+		s.drop(webSearchKey)
 	}
-	s.webSearch = nil
-	below := func(key string) bool { return key == webSearchKey || strings.HasPrefix(key, webSearchKey+".") }
+	if s.undo != (undo{}) {
+		s.undo = undo{}
+		s.drop(undoKey)
+	}
+}
+
+// drop marks the entries of a key as unused.
+func (s *Settings) drop(top string) {
+	below := func(key string) bool { return key == top || strings.HasPrefix(key, top+".") }
 	for i, e := range s.entries {
 		if below(e.Key) {
 			s.entries[i].Unused = "a project cannot set it"
@@ -132,5 +141,5 @@ func (s *Settings) withoutWebSearch() {
 		}
 		return below(l.Key)
 	})
-	s.warn(line, "%s: a project cannot set it, ignored; set it in your own settings", webSearchKey)
+	s.warn(line, "%s: a project cannot set it, ignored; set it in your own settings", top)
 }

@@ -243,7 +243,7 @@ func (r *Recording) end(ctx context.Context) string {
 	}
 	s.claim(r, changes)
 	set := &Set{Header: Header{
-		Principal: r.call.Owner.Principal, Session: r.call.Owner.Session, Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
+		Principal: r.call.Owner.Principal, Session: s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
 		Began: r.began, Ended: s.o.Now(), Late: r.late,
 	}, Changes: changes}
 	if err := s.add(set); err != nil {

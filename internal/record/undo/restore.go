@@ -338,7 +338,7 @@ func (st *step) check(l *workspace.Look) error {
 // run does what was planned.
 func (u *restoration) run(ctx context.Context) error {
 	set := &Set{Header: Header{
-		Principal: u.r.Owner.Principal, Session: u.r.Owner.Session, Tool: "Undo", Call: u.r.Call, Title: title(u.r.Numbers),
+		Principal: u.r.Owner.Principal, Session: u.s.session(u.r.Owner), Tool: "Undo", Call: u.r.Call, Title: title(u.r.Numbers),
 		Began: u.s.o.Now(), Ended: u.s.o.Now(), Undoes: u.r.Numbers, Unfinished: true,
 	}}
 	u.steps = slices.DeleteFunc(u.steps, func(st *step) bool {
@@ -436,6 +436,11 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 			try(st, u.make)
 		}
 	}
+	for _, st := range u.steps {
+		if st.alone { // its other names may only be right by now
+			try(st, u.linkAgain)
+		}
+	}
 	for _, st := range slices.Backward(u.steps) {
 		if st.Before.Kind == Folder {
 			try(st, func(st *step, at *workspace.Spot) error { return at.SetMode(st.Before.Mode, isFolder) })
@@ -510,6 +515,21 @@ func (u *restoration) make(st *step, at *workspace.Spot) error {
 	return nil
 }
 
+// linkAgain makes a file that was made by itself another name of the one that it was before.
+func (u *restoration) linkAgain(st *step, at *workspace.Spot) error {
+	linked, err := u.link(st, at, func(l *workspace.Look) error {
+		if now, err := stateIn(l); err != nil || !now.same(&st.Before) {
+			return errChanged
+		}
+		return nil
+	})
+	if linked || errors.Is(err, errChanged) {
+		st.alone = !linked
+		return nil
+	}
+	return err
+}
+
 // link makes the path another name of a file that it was one of before, if there is such a file
 // with the content and mode of before.
 func (u *restoration) link(st *step, at *workspace.Spot, over func(*workspace.Look) error) (linked bool, err error) {
@@ -517,12 +537,17 @@ func (u *restoration) link(st *step, at *workspace.Spot, over func(*workspace.Lo
 		return false, nil
 	}
 	for _, path := range append([]string{u.made[inodeOf(st.Before.Stamp)]}, st.Before.Others...) {
-		if path == "" {
+		if path == "" || path == st.Path {
 			continue
 		}
 		// After earlier undos, the file may have another inode.
 		if other, err := u.s.stateAt(path); err != nil || !other.same(&st.Before) {
 			continue
+		}
+		if mine := u.s.lookAt(st.Path); mine != nil && over != nil {
+			if other := u.s.lookAt(path); other != nil && os.SameFile(mine.Info, other.Info) {
+				return true, nil
+			}
 		}
 		from, err := u.s.o.Roots.Spot(path)
 		if err != nil {

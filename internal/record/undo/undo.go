@@ -44,6 +44,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/state"
+	"mcp-toolset/session"
 )
 
 // Limits.
@@ -86,8 +87,10 @@ type Options struct {
 	Roots *workspace.Roots // the workspace; the first root identifies it
 	Skip  []string         // canonical paths that are left out
 	Quota int64            // 0: Quota
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Instance identifies this server in change sets, so that sessions of several servers differ.
+	Instance string
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Store holds the change sets of one workspace. Several processes may use those of the same
@@ -114,6 +117,14 @@ type Store struct {
 	filled   atomic.Bool   // nothing is left to store
 	ctx      context.Context
 	stop     context.CancelCauseFunc
+}
+
+// session returns the session of an owner as change sets have it.
+func (s *Store) session(o session.Owner) string { return s.o.Instance + "-" + o.Session }
+
+// Mine reports whether a change set is of a session of this server.
+func (s *Store) Mine(h *Header, o session.Owner) bool {
+	return h.Principal == o.Principal && h.Session == s.session(o)
 }
 
 // New returns the store of a workspace.
