@@ -2,10 +2,12 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,120 +48,149 @@ var prompt string
 // maxPaths is the limit of paths of a call.
 const maxPaths = 200
 
+// prepared is the input with the change set that it means.
+type prepared struct {
+	Input
+	set undo.Header
+}
+
 // New returns the tool Undo.
 func New(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[Input, Input, Output]{
-		Name:       "Undo",
-		Title:      "Undo changes of a call",
-		Prompt:     prompt,
-		SearchHint: "undo revert restore take back changes deleted files",
-		Loading:    tools.LoadDeferred,
-		Description: func(in Input) string {
-			what := "the last changes of this session"
-			if in.ID > 0 {
-				what = fmt.Sprintf("the changes %d", in.ID)
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
+		Name:        "Undo",
+		Title:       "Undo changes of a call",
+		Prompt:      prompt,
+		SearchHint:  "undo revert restore take back changes deleted files",
+		Loading:     tools.LoadDeferred,
+		Description: describe,
+		IsReadOnly:  tools.When(func(_ *tools.Env, in prepared) bool { return in.DryRun }),
+
+		IsDestructive: tools.When(func(_ *tools.Env, in prepared) bool { return !in.DryRun }),
+		Prepare:       func(env *tools.Env, in Input) (prepared, error) { return prepare(env, in, o) },
+		Check:         check,
+		Preview: func(ctx context.Context, env *tools.Env, in prepared) tools.Preview {
+			text, err := in.show(ctx, env, o.Store())
+			if err != nil {
+				text = ""
 			}
-			if len(in.Paths) > 0 {
-				what += ", only " + plain.Line(strings.Join(in.Paths[:min(len(in.Paths), 3)], ", "))
-			}
-			return "Undo " + what
+			return tools.Preview{Text: text}
 		},
-		IsReadOnly:    tools.When(func(_ *tools.Env, in Input) bool { return in.DryRun }),
-		IsDestructive: tools.When(func(_ *tools.Env, in Input) bool { return !in.DryRun }),
-		Prepare:       prepare,
-		Check: func(_ *tools.Env, in Input) *policy.Decision {
-			if in.DryRun {
-				return nil
-			}
-			return &policy.Decision{
-				Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "it changes files to what they were before",
-				Next: "use dry_run to see what it would do, or ask the user to undo it with mcp-toolset undo",
-			}
-		},
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return run(ctx, env, in, o)
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
+			return run(ctx, env, in, o.Store())
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
 	})
 }
 
-func prepare(env *tools.Env, in Input) (Input, error) {
+func describe(in prepared) string {
+	text := fmt.Sprintf("Undo %d, %s: %s", in.set.Number, plain.Line(in.set.Tool), plain.Line(in.set.Title))
+	if len(in.Paths) > 0 {
+		text += ", only of " + plain.Line(strings.Join(in.Paths[:min(len(in.Paths), 3)], ", "))
+	}
+	return text
+}
+
+// check asks: a rule on Undo or the mode bypassPermissions allows the call.
+func check(_ *tools.Env, in prepared) *policy.Decision {
+	if in.DryRun {
+		return nil
+	}
+	return &policy.Decision{
+		Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "it changes files to what they were before",
+		Next: "use dry_run to see what it would do, or ask the user to undo it with mcp-toolset undo",
+	}
+}
+
+func prepare(env *tools.Env, in Input, o Options) (p prepared, err error) {
 	if len(in.Paths) > maxPaths {
-		return in, fault.New(fmt.Sprintf("paths has %d entries; the most is %d", len(in.Paths), maxPaths), "Name folders, or leave paths out.")
+		return p, fault.New(fmt.Sprintf("paths has %d entries; the most is %d", len(in.Paths), maxPaths), "Name folders, or leave paths out.")
 	}
 	in.Paths = slices.Clone(in.Paths)
 	for i, path := range in.Paths {
 		if strings.TrimSpace(path) == "" {
-			return in, fault.New("a path is empty", "Leave it out.")
+			return p, fault.New("a path is empty", "Leave it out.")
 		}
-		in.Paths[i] = env.Abs(path)
+		in.Paths[i] = filepath.Clean(env.Abs(path))
 	}
-	return in, nil
-}
-
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
-	var none tools.Result[Output]
 	store := o.Store()
 	if store == nil {
-		return none, fault.New("changes are not recorded", `Ask the user to set "undo": {"enabled": true} in the settings.`)
+		return p, fault.New("changes are not recorded here", `Ask the user to set "undo": {"enabled": true} in their settings.`)
 	}
-	owner := env.Session.Owner()
-	id, err := find(store, owner, in.ID)
-	if err != nil {
-		return none, err
-	}
-	out, err := store.Restore(ctx, undo.Request{
-		Owner: owner, Numbers: []int{id}, Paths: in.Paths, DryRun: in.DryRun,
+	p.set, err = find(store, env.Session.Owner(), in.ID)
+	in.ID = p.set.Number // a question is about this one, whatever happens meanwhile
+	p.Input = in
+	return p, err
+}
+
+func (in prepared) request(env *tools.Env) undo.Request {
+	return undo.Request{
+		Owner: env.Session.Owner(), Numbers: []int{in.ID}, Paths: in.Paths, DryRun: in.DryRun,
 		Allowed: func(path string) error {
 			if !env.Files.Allowed(path) {
 				return errors.New("the rules do not allow to change it here")
 			}
 			return nil
 		},
-	})
-	root := env.Session.Dir
-	text := out.Text(root, in.DryRun)
+	}
+}
+
+// show returns what the call would do, with diffs.
+func (in prepared) show(ctx context.Context, env *tools.Env, store *undo.Store) (string, error) {
+	in.DryRun = true
+	out, err := store.Restore(ctx, in.request(env))
 	if err != nil {
-		if out.Number > 0 {
-			return none, fault.New("the undo stopped: "+plain.Line(err.Error())+". "+strings.TrimSpace(text), "Call it again to finish it.")
-		}
-		return none, fmt.Errorf("undoing %d: %w", id, err)
+		return "", err
+	}
+	return out.Text(env.Session.Dir, true) + store.Diffs(&out, env.Session.Dir), nil
+}
+
+func run(ctx context.Context, env *tools.Env, in prepared, store *undo.Store) (tools.Result[Output], error) {
+	var none tools.Result[Output]
+	out, err := store.Restore(ctx, in.request(env))
+	text := out.Text(env.Session.Dir, in.DryRun)
+	switch {
+	case ctx.Err() != nil:
+		return none, context.Cause(ctx)
+	case err != nil && out.Number > 0:
+		return none, fault.New("the undo stopped: "+plain.Line(err.Error()), fmt.Sprintf("Call it again to finish it, or undo %d to take back what it did.", out.Number))
+	case err != nil:
+		return none, fault.New(fmt.Sprintf("%d cannot be undone: %s", in.ID, plain.Line(err.Error())), "Ask the user to look at that with mcp-toolset undo.")
 	}
 	if in.DryRun {
-		text += store.Diffs(&out, root)
+		text += store.Diffs(&out, env.Session.Dir)
 	}
 	return tools.Result[Output]{Data: Output{
-		ID: id, Undo: out.Number, Changed: len(out.Done), Unchanged: out.Unchanged, Refused: len(out.Refused), Text: fmt.Sprintf("Undo of %d. %s", id, strings.TrimSpace(text)),
+		ID: in.ID, Undo: out.Number, Changed: len(out.Done), Unchanged: out.Unchanged, Refused: len(out.Refused), Text: strings.TrimSpace(text),
 	}, Failed: len(out.Done) == 0 && len(out.Refused) > 0, Private: true}, nil
 }
 
 // maxNamed is the limit of change sets that a fault names.
 const maxNamed = 5
 
-// find returns the number of the change set that a call means.
-func find(store *undo.Store, owner session.Owner, id int) (int, error) {
+// find returns the change set that a call means.
+func find(store *undo.Store, owner session.Owner, id int) (h undo.Header, err error) {
+	other := "The user can see those of other sessions with mcp-toolset undo --list."
 	if id == 0 {
 		last, ok, err := store.Last(owner)
-		if err == nil && !ok {
-			err = fault.New("this session has no changes to undo", "The user can see those of other sessions with mcp-toolset undo --list.")
+		if err != nil || !ok {
+			return h, cmp.Or(err, error(fault.New("this session has no changes to undo", other)))
 		}
-		return last, err
+		id = last
 	}
-	list, err := store.List(maxNamed, func(h *undo.Header) bool { return store.Mine(h, owner) })
+	mine := func(h *undo.Header) bool { return store.Mine(h, owner) }
+	if set, err := store.List(1, func(h *undo.Header) bool { return h.Number == id && mine(h) }); err != nil || len(set) == 1 {
+		return append(set, h)[0], err
+	}
+	list, err := store.List(maxNamed, mine)
 	if err != nil {
-		return 0, err
+		return h, err
 	}
-	set, err := store.List(1, func(h *undo.Header) bool { return h.Number == id && store.Mine(h, owner) })
-	if err != nil || len(set) == 1 {
-		return id, err
-	}
-	next := "The user can see those of other sessions with mcp-toolset undo --list."
 	if len(list) > 0 {
 		var known []string
 		for _, h := range list {
 			known = append(known, fmt.Sprint(h.Number))
 		}
-		next = "Use one of the last ones: " + strings.Join(known, ", ") + "."
+		other = "Use one of the last ones: " + strings.Join(known, ", ") + "."
 	}
-	return 0, fault.New(fmt.Sprintf("this session has no change set %d", id), next)
+	return h, fault.New(fmt.Sprintf("this session has no change set %d", id), other)
 }

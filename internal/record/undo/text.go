@@ -118,7 +118,7 @@ func (s *Store) Diffs(o *Outcome, root string) string {
 			b.WriteString("[further diffs are left out]\n")
 			break
 		}
-		b.WriteString(plain.Text(text))
+		b.WriteString(plain.Lines(text))
 	}
 	return b.String()
 }
