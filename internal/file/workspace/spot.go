@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // ErrDiffers is the error of a Spot's operation if the name holds something else than the
@@ -21,6 +23,48 @@ var ErrDiffers = errors.New("it has changed meanwhile")
 type Spot struct {
 	dir  *os.Root
 	name string
+}
+
+// spotEnd ends the names that a Spot uses for a moment, also for what it takes away. A sweep does
+// not remove them: see Leftovers.
+const spotEnd = ".undo"
+
+func spotName(of string) string { return strings.TrimSuffix(tempName(of), tempEnd) + spotEnd }
+
+// IsSpotName reports whether a name is one that a Spot uses for a moment.
+func IsSpotName(name string) bool {
+	stem, ok := strings.CutSuffix(name, spotEnd)
+	return ok && name[0] == '.' && IsTempName(stem+tempEnd)
+}
+
+// Leftovers returns what operations of Spots in a folder have left that were killed. The caller
+// must close them, and no such operation may run. Incomplete files are removed.
+func (r *Roots) Leftovers(folder string) (out []*Spot, err error) {
+	if _, ok := r.Containing(folder); !ok {
+		return nil, fmt.Errorf("%s is not below a root", folder)
+	}
+	dir, err := r.opener.folder(folder)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer dir.Close()
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	for _, name := range names {
+		if IsTempName(name) {
+			removeLeftover(dir, name, time.Now().Add(sweepAge))
+		}
+		if IsSpotName(name) {
+			if s, err := r.Spot(join(folder, name)); err == nil {
+				out = append(out, s)
+			}
+		}
+	}
+	return out, err
 }
 
 // Look gives a check access to what was found at a name.
@@ -120,7 +164,13 @@ func (s *Spot) PutFile(content io.Reader, mode fs.FileMode, owner Owner, check f
 	if err != nil {
 		return cause(err)
 	}
-	if err := s.place(t.name, check); err != nil {
+	// Only what is complete gets a name under which it could be taken for something taken away.
+	ready := spotName(s.name)
+	if err := renameNew(s.dir, t.name, ready); err != nil {
+		return cause(err)
+	}
+	t.name = ready
+	if err := s.place(ready, check); err != nil {
 		return err
 	}
 	t.name = ""
@@ -151,7 +201,7 @@ func (s *Spot) PutHardLink(from *Spot, check, over func(*Look) error) error {
 }
 
 func (s *Spot) put(create func(temp string) error, check func(*Look) error) error {
-	temp := tempName(s.name)
+	temp := spotName(s.name)
 	if err := create(temp); err != nil {
 		_ = s.dir.Remove(temp)
 		return cause(err)
@@ -203,8 +253,8 @@ func (s *Spot) place(temp string, check func(*Look) error) error {
 
 // save gives what is at the spot a name that no sweep removes, and returns an error with it.
 func (s *Spot) save(of string) error {
-	name := tempName(of)
-	name = name[1:len(name)-len(tempEnd)] + ".saved"
+	name := spotName(of)
+	name = name[1:len(name)-len(spotEnd)] + ".saved"
 	if err := renameNew(s.dir, s.name, name); err != nil {
 		return fmt.Errorf("it is now at %s: %w", s.name, cause(err))
 	}
@@ -229,7 +279,7 @@ func (s *Spot) Remove(check func(*Look) error) error {
 	if err := s.accepted(check); err != nil {
 		return err
 	}
-	taken := &Spot{s.dir, tempName(s.name)}
+	taken := &Spot{s.dir, spotName(s.name)}
 	if err := renameNew(s.dir, s.name, taken.name); err != nil {
 		return cause(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -256,10 +257,10 @@ func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
 // killed: nothing, between removing a folder or its opposite and making the other, or a folder
 // with a mode in which files can be made.
 func (st *step) expected() bool {
-	if st.now.same(&st.After) {
+	if st.now.same(&st.After) || st.now.same(&st.Before) { // the latter with other hard links
 		return true
 	}
-	if st.now.Kind == Folder && st.Before.Kind == Folder {
+	if st.now.Kind == Folder && (st.Before.Kind == Folder || st.After.Kind == Folder) {
 		return st.now.Mode == 0o700 || st.After.Kind == Folder && st.now.Mode == st.After.Mode|0o700
 	}
 	if st.now.Kind == Nothing && st.After.Kind != Nothing && st.Before.Kind != Nothing && (st.After.Kind == Folder) != (st.Before.Kind == Folder) {
@@ -354,6 +355,7 @@ func (u *restoration) run(ctx context.Context) error {
 	for _, st := range u.steps {
 		set.Changes = append(set.Changes, Change{Path: st.Path, Before: st.now, After: st.Before})
 	}
+	u.sweep()
 	if err := u.s.add(set); err != nil {
 		return fmt.Errorf("storing what the undo changes: %w", err)
 	}
@@ -369,6 +371,33 @@ func (u *restoration) run(ctx context.Context) error {
 		return fmt.Errorf("storing what the undo has changed: %w", err)
 	}
 	return context.Cause(ctx)
+}
+
+// sweep removes what killed undos have left beside the paths of this one, if the store has it.
+func (u *restoration) sweep() {
+	swept := map[string]bool{}
+	for _, st := range u.steps {
+		for _, folder := range []string{filepath.Dir(st.Path), st.Path} {
+			if swept[folder] || folder == st.Path && st.now.Kind != Folder {
+				continue
+			}
+			swept[folder] = true
+			left, err := u.s.o.Roots.Leftovers(folder)
+			if err != nil {
+				continue
+			}
+			for _, spot := range left {
+				_ = spot.Remove(func(l *workspace.Look) error {
+					now, err := stateIn(l)
+					if err == nil && (now.Kind == Link || now.Kind == File && now.Known && u.s.objects.has(now.Hash)) {
+						return nil
+					}
+					return errChanged
+				})
+				spot.Close()
+			}
+		}
+	}
 }
 
 func title(numbers []int) string {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mcp-toolset/internal/file/workspace"
 )
 
 // Kind is the kind of what is at a path.
@@ -349,7 +351,7 @@ func (p *pair) differs() bool {
 
 // skipped reports whether a name is that of a temporary file of this program.
 func skipped(name string) bool {
-	return name != "" && name[0] == '.' && strings.HasSuffix(name, ".tmp") && strings.Contains(name, ".mcp-toolset-")
+	return name != "" && name[0] == '.' && (workspace.IsTempName(name) || workspace.IsSpotName(name))
 }
 
 // fromInfo returns a stamp of what is at a path now.

@@ -32,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -109,6 +110,7 @@ type Store struct {
 	trouble error // why the roots cannot be listed
 	until   time.Time
 	pruned  time.Time
+	over    bool // closed
 
 	starting sync.Mutex // for filling and closed
 	filling  sync.WaitGroup
@@ -149,17 +151,16 @@ func New(o Options) *Store {
 
 // lock takes the right to list and store.
 func (s *Store) lock(ctx context.Context) error {
-	if s.ctx.Err() != nil {
-		return errClosed
-	}
 	select {
 	case s.work <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.ctx.Done():
+	}
+	if s.over {
+		s.unlock()
 		return errClosed
 	}
+	return nil
 }
 
 func (s *Store) unlock() { <-s.work }
@@ -254,15 +255,20 @@ func (s *Store) alone() bool {
 	return alone
 }
 
-// Close ends the background fill and closes the store.
+// Close ends the background fill, stores the change sets of what still runs, and closes the store.
+// Closing it again has no effect.
 func (s *Store) Close() error {
 	s.stop(errClosed)
+	for _, r := range s.running() {
+		r.release(1 << 20)
+	}
 	s.starting.Lock()
 	s.closed = true
 	s.starting.Unlock()
 	s.filling.Wait()
 	s.work <- struct{}{}
 	defer s.unlock()
+	s.over = true
 	if s.objects == nil {
 		return nil
 	}
@@ -273,7 +279,14 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Reason returns why changes of commands are not recorded now, as a clause; "" if they are.
+// running returns the recordings that have not ended.
+func (s *Store) running() []*Recording {
+	s.work <- struct{}{}
+	defer s.unlock()
+	return slices.Collect(maps.Keys(s.active))
+}
+
+// reason returns why changes of commands are not recorded now, as a clause; "" if they are.
 func reason(err error) string {
 	switch {
 	case err == nil:

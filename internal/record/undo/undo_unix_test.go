@@ -326,7 +326,7 @@ func (r *random) change() {
 
 // TestRandom undoes random calls, one by one, in bulk and again, and compares with full copies.
 func TestRandom(t *testing.T) {
-	for seed := range testscale.N(6, 100) {
+	for seed := range testscale.N(3, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandom(t, uint64(seed)) })
 	}
 }
