@@ -127,7 +127,7 @@ func (a *Assembly) assemble(c Config) error {
 	if err != nil {
 		return err
 	}
-	a.closers = append(a.closers, roots)
+	a.closers = slices.Insert(a.closers, 0, io.Closer(roots)) // closed last
 	// Links are resolved so that a folder is recognized under any path.
 	workspace.TrustShares(slices.Concat(c.Closed, []string{c.State, c.Home})...)
 	if a.State, err = workspace.Canonical(c.State); err != nil {
@@ -172,7 +172,7 @@ func (a *Assembly) assemble(c Config) error {
 		config.Undo = c.Undo(undo.Options{
 			State: a.State, Roots: roots, Skip: closed, Quota: c.Settings.Undo().Quota, Instance: config.Instance, Log: c.Log,
 		})
-		a.closers = append(a.closers, config.Undo) // before the roots
+		a.closers = slices.Insert(a.closers, 1, io.Closer(config.Undo)) // after the commands have ended
 	}
 	var wakeListed func(bool)
 	if c.Upstream != nil {

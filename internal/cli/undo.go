@@ -60,10 +60,11 @@ func undoCommand(host *Host) *cobra.Command {
 	in.on(&o.force, "force", "also replace and remove what has changed since; the undo can be undone")
 	var root string
 	forget := &cobra.Command{
-		Use:   "forget [flags]",
-		Short: "Remove all change sets and stored contents of a workspace",
-		Long:  "Removes all change sets and stored contents of a workspace. No server may use it.",
-		Args:  noArgs,
+		Use:     "forget [flags]",
+		Short:   "Remove all change sets and stored contents of a workspace",
+		Long:    "Removes all change sets and stored contents of a workspace. No server may use it.",
+		Example: "  mcp-toolset undo forget --root ~/src/app",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withUndo(host, root, func(s *undo.Store, roots []string) error {
 				err := s.Forget(cmd.Context())

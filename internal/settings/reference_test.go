@@ -25,6 +25,7 @@ func TestKeys(t *testing.T) {
 		{"profiles.<name>.", profileKeys},
 		{"reminder.", reminderKeys},
 		{"sandbox.", sandboxKeys},
+		{"undo.", undoKeys},
 		{"upstream.", upstreamKeys},
 		{"webSearch.", webSearchKeys},
 	} {

@@ -98,6 +98,7 @@ type Settings struct {
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
 //	  "taskList": name,
+//	  "undo": {"enabled": true or false, "quota": size, "destructive": "ask" or "allow"},
 //	  "profiles": {name: {
 //	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text
 //	  }},

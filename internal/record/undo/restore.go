@@ -60,8 +60,10 @@ type restoration struct {
 	s     *Store
 	r     Request
 	steps []*step
-	out   Outcome
-	made  map[inode]string // paths of files with several names that were made
+
+	changes []Change // all that is asked for
+	out     Outcome
+	made    map[inode]string // paths of files with several names that were made
 }
 
 // step is one change that an undo reverts.
@@ -96,6 +98,7 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		}
 		return u.out, nil
 	}
+	u.sweep()
 	if len(u.steps) == 0 {
 		return u.out, nil
 	}
@@ -148,6 +151,7 @@ func (u *restoration) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	u.changes = changes
 	for i := range changes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -355,7 +359,6 @@ func (u *restoration) run(ctx context.Context) error {
 	for _, st := range u.steps {
 		set.Changes = append(set.Changes, Change{Path: st.Path, Before: st.now, After: st.Before})
 	}
-	u.sweep()
 	if err := u.s.add(set); err != nil {
 		return fmt.Errorf("storing what the undo changes: %w", err)
 	}
@@ -376,9 +379,10 @@ func (u *restoration) run(ctx context.Context) error {
 // sweep removes what killed undos have left beside the paths of this one, if the store has it.
 func (u *restoration) sweep() {
 	swept := map[string]bool{}
-	for _, st := range u.steps {
-		for _, folder := range []string{filepath.Dir(st.Path), st.Path} {
-			if swept[folder] || folder == st.Path && st.now.Kind != Folder {
+	for i := range u.changes {
+		c := &u.changes[i]
+		for _, folder := range []string{filepath.Dir(c.Path), c.Path} {
+			if swept[folder] || folder == c.Path && c.Before.Kind != Folder && c.After.Kind != Folder {
 				continue
 			}
 			swept[folder] = true
