@@ -94,7 +94,7 @@ func (c *call) covered(ctx context.Context, r policy.Request) bool {
 		return false
 	}
 	for _, t := range r.Parts.Targets {
-		if root, in := c.p.Roots.Containing(t.Canonical); !in || t.Access == policy.Edit && root == t.Canonical {
+		if _, in := c.p.Roots.Containing(t.Canonical); !in {
 			return false
 		}
 	}
