@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -414,4 +415,63 @@ func testRandom(t *testing.T, seed uint64) {
 		}
 		return nil
 	})
+}
+
+// destructive lists commands that destroy files of a tree with git repositories.
+var destructive = []string{
+	"rm -rf src", "rm -rf .git", "rm -rf .[a-z]* *", "find . -name '*.log' -delete", "find . -type f -size -20c -delete",
+	"git reset -q --hard", "git reset -q --hard HEAD~1", "git clean -qfdx", "git clean -qffdx", "git checkout -q .", "git checkout -q -f HEAD~1", "git stash -q -u", "git rm -rqf src", "git gc -q --prune=now",
+	"git -C nested reset -q --hard", "git -C nested clean -qfdx", "git branch -q -D side", "git update-ref -d HEAD", "git commit -qam x --amend --reset-author", "git filter-branch -f --tree-filter 'rm -f a.txt' HEAD >/dev/null 2>&1",
+	"sed -i s/e/E/g $(find . -name '*.txt')", "truncate -s 3 a.txt src/*", "chmod -R u=rwX,go= .", "chmod 4755 a.txt", "chmod -R a-w src",
+	"mv src away", "mv nested src/", "mv a.txt b.txt; mv b.txt c.txt", "ln -sf /etc/passwd a.txt", "ln -f a.txt hard; rm a.txt", "cp -r nested copy; rm -rf nested",
+	"rm -rf src; ln -s nested src", "rm a.txt; mkdir a.txt; echo x > a.txt/y", "tar cf t.tar --remove-files src", "echo x | tee -a $(find . -name '*.txt') >/dev/null", "for f in $(find . -name '*.txt'); do touch -r $f ref; printf '\\1' | dd of=$f conv=notrunc bs=1 status=none; touch -r ref $f; done; rm -f ref",
+	"mkdir -p node_modules/a/b; for i in 1 2 3 4 5 6 7 8 9; do echo $i > node_modules/a/b/$i.js; done", "shred -n 1 a.txt",
+}
+
+// TestDestructive undoes commands that destroy.
+func TestDestructive(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	sh := func(c *scene, script string) {
+		cmd := exec.Command("sh", "-c", script)
+		cmd.Dir = c.root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "FILTER_BRANCH_SQUELCH_WARNING=1")
+		_ = cmd.Run() // a command that fails may have changed something, too
+	}
+	for round := range testscale.N(2, 30) {
+		c := newScene(t)
+		sh(c, `umask 022; git init -q .; printf '*.log\nignored/\n' > .gitignore; mkdir -p src/deep ignored empty; echo one > a.txt; echo two > src/b.txt; echo deep > src/deep/c.txt
+			git add .; git commit -qm one; echo more >> a.txt; git commit -qam two; git branch side; git init -q nested; cd nested; echo n > n.txt; git add .; git commit -qm n; echo dirty >> n.txt; echo u > untracked.txt; cd ..
+			echo log > x.log; echo ig > ignored/f; echo dirty >> src/b.txt; echo untracked > u.txt; ln a.txt src/hard; ln -s a.txt link; ln -s nowhere dangling; chmod 700 src/deep; printf x > "$(printf 'b\377d')"`)
+		for range 10 {
+			before := oracle(t, c.root)
+			var script string
+			line := c.call(func() {
+				for range 1 + r.IntN(2) {
+					next := destructive[r.IntN(len(destructive))]
+					script += next + "\n"
+					sh(c, next)
+				}
+			})
+			after := oracle(t, c.root)
+			if line == "" {
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Fatalf("round %d: %s: not noticed: %s", round, script, diff)
+				}
+				continue
+			}
+			if strings.Contains(line, "not:") {
+				t.Fatalf("round %d: %s: %s", round, script, line)
+			}
+			out := c.undo(Request{Owner: me, Numbers: []int{c.last()}})
+			if diff := cmp.Diff(before, oracle(t, c.root)); diff != "" || len(out.Refused) > 0 {
+				t.Fatalf("round %d: %s: %s %+v", round, script, diff, out.Refused)
+			}
+			if r.IntN(2) == 0 {
+				c.undo(Request{Owner: me, Numbers: []int{out.Number}})
+				if diff := cmp.Diff(after, oracle(t, c.root)); diff != "" {
+					t.Fatalf("round %d: %s: undone twice: %s", round, script, diff)
+				}
+			}
+		}
+	}
 }
