@@ -87,7 +87,7 @@ func (s *Store) look(ctx context.Context) (*tree, error) {
 		}
 		return nil, s.failed(err)
 	}
-	s.trouble = nil
+	s.trouble, s.said = nil, ""
 	t.carryFrom(s.base)
 	s.base = t
 	return t, nil
@@ -108,10 +108,18 @@ func (s *Store) checkpoint(ctx context.Context) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, wait)
+	limited, cancel := context.WithTimeout(ctx, s.patient)
 	defer cancel()
-	if err := s.copy(limited, t.jobs(), s.o.Quota/4); err != nil && ctx.Err() != nil {
+	err = s.copy(limited, t.jobs(), s.o.Quota/4)
+	switch {
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		s.patient = waitLess
+		s.filled.Store(false)
+		s.Warm() // runs when the lock is free
+	default:
+		s.patient = wait
 	}
 	return t, nil
 }

@@ -229,13 +229,13 @@ func (r *Recording) end(ctx context.Context) string {
 	defer s.unlock()
 	delete(s.active, r)
 	if r.whole && r.start == nil {
-		return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(r.why)))
+		return s.say(r.why)
 	}
 	changes := r.exact
 	if r.whole {
 		var err error
 		if changes, err = r.compare(ctx); err != nil {
-			return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(err)))
+			return s.say(err)
 		}
 	}
 	if len(changes) == 0 {
@@ -252,6 +252,17 @@ func (r *Recording) end(ctx context.Context) string {
 	}
 	s.tidy()
 	return set.Line()
+}
+
+// say returns a line on changes that are not recorded, once for each reason. The caller must hold
+// the lock.
+func (s *Store) say(why error) string {
+	text := reason(why)
+	if text == s.said {
+		return ""
+	}
+	s.said = text
+	return fmt.Sprintf("changes cannot be undone from now on: %s", plain.Line(text))
 }
 
 // compare lists the roots and returns the changes since the beginning of the recording.

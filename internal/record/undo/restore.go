@@ -55,6 +55,9 @@ var (
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
+// ErrNoPath is the error of Restore if the change sets have no change at the paths.
+var ErrNoPath = errors.New("nothing was changed at this path")
+
 // restoration is an undo that runs.
 type restoration struct {
 	s     *Store
@@ -152,6 +155,9 @@ func (u *restoration) plan(ctx context.Context) error {
 		return err
 	}
 	u.changes = changes
+	if len(changes) == 0 {
+		return ErrNoPath
+	}
 	for i := range changes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -425,7 +431,7 @@ func (u *restoration) store(st *step) error {
 	if !ok || sha256.Sum256(data) != st.now.Hash {
 		return errChanged
 	}
-	if _, err := u.s.objects.put(data, 0); err != nil {
+	if _, err := u.s.objects.put(data, -u.s.o.Quota/2); err != nil { // a full store must not prevent an undo
 		return err
 	}
 	_, err = u.s.objects.get(st.now.Hash)

@@ -289,6 +289,31 @@ func (s *Store) collect(numbers []int, share int64) error {
 	return s.objects.collect(live, share)
 }
 
+// forgetOthers removes the stores of workspaces that no server has used for maxAge, since they may
+// hold secrets. It ignores errors.
+func (s *Store) forgetOthers() {
+	list, err := os.ReadDir(filepath.Dir(s.dir))
+	if err != nil {
+		return
+	}
+	for _, d := range list {
+		other := &Store{dir: filepath.Join(filepath.Dir(s.dir), d.Name()), o: s.o}
+		// A server writes the file when it opens the store, and has a lock as long as it runs.
+		info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
+		if err != nil || !d.IsDir() || other.dir == s.dir || s.o.Now().Sub(info.ModTime()) < maxAge {
+			continue
+		}
+		release, err := other.exclusive("sets.lock")
+		if err != nil {
+			continue
+		}
+		if info, err = os.Lstat(filepath.Join(other.dir, workspaceFile)); err == nil && s.o.Now().Sub(info.ModTime()) >= maxAge && other.alone() {
+			_ = os.RemoveAll(other.dir)
+		}
+		release()
+	}
+}
+
 // Usage describes the store of a workspace.
 type Usage struct {
 	Sets  int

@@ -319,6 +319,58 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// TestForgetOthers checks that the store of a workspace that nobody uses any more is removed.
+func TestForgetOthers(t *testing.T) {
+	c := newScene(t)
+	c.write("a", "0")
+	c.call(func() { c.write("a", "1") })
+	first := c.s
+	c.root = filepath.Join(filepath.Dir(c.root), "another")
+	if err := os.Mkdir(c.root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, used := range []bool{true, false} {
+		if !used {
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.open()
+		c.s.o.Now = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+		c.call(func() { c.write("b", time.Now().String()) })
+		if _, err := os.Stat(first.dir); (err == nil) != used {
+			t.Errorf("used %v: %v", used, err)
+		}
+		if err := c.s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTrouble checks that calls run although the roots cannot be listed, and that this is said once.
+func TestTrouble(t *testing.T) {
+	c := newScene(t)
+	if err := os.WriteFile(c.state, nil, 0o600); err != nil { // no folder
+		t.Fatal(err)
+	}
+	want := "changes cannot be undone from now on: " + c.state + " is not a folder; remove it"
+	for _, want := range []string{want, ""} {
+		if line := c.call(func() { c.write("a", time.Now().String()) }); line != want {
+			t.Errorf("%q, want %q", line, want)
+		}
+	}
+	if covered, why := c.s.Covered(t.Context()); covered || why == "" {
+		t.Error("covered")
+	}
+	if err := os.Remove(c.state); err != nil {
+		t.Fatal(err)
+	}
+	c.s.o.Now = func() time.Time { return time.Now().Add(2 * pause) }
+	if line := c.call(func() { c.write("a", "x") }); line != "changed: 1 modified (undo 1)" {
+		t.Error(line)
+	}
+}
+
 // TestTwoServers checks that two servers use one store.
 func TestTwoServers(t *testing.T) {
 	c := newScene(t)

@@ -33,6 +33,7 @@ func (s *Store) Last(o session.Owner) (number int, ok bool, err error) {
 	for _, h := range list {
 		switch {
 		case undone[h.Number]:
+		case h.Unfinished:
 		case len(h.Undoes) > 0:
 			for _, n := range h.Undoes {
 				undone[n] = true

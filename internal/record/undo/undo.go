@@ -60,8 +60,10 @@ const (
 	// maxEntries is the limit of files and folders in the roots. Listing more would delay every
 	// command by a second.
 	maxEntries = 500_000
-	// wait is the timeout for storing contents before a command.
-	wait = 15 * time.Second
+	// wait is the timeout for storing contents before a command. After it has passed once, calls
+	// wait for waitLess, until the background fill has stored the rest.
+	wait     = 15 * time.Second
+	waitLess = time.Second
 	// listing is the timeout for one listing.
 	listing = 10 * time.Second
 	// after is the time for storing contents after a call: at least this, or a twentieth of the
@@ -110,7 +112,9 @@ type Store struct {
 	trouble error // why the roots cannot be listed
 	until   time.Time
 	pruned  time.Time
-	over    bool // closed
+	said    string        // the last reason why changes were not recorded
+	patient time.Duration // timeout for storing contents before a call
+	over    bool          // closed
 
 	starting sync.Mutex // for filling and closed
 	filling  sync.WaitGroup
@@ -137,7 +141,7 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{o: o, work: make(chan struct{}, 1), fill: make(chan struct{}, 1), active: map[*Recording]bool{}}
+	s := &Store{o: o, work: make(chan struct{}, 1), fill: make(chan struct{}, 1), active: map[*Recording]bool{}, patient: wait}
 	all := o.Roots.Paths()
 	for _, root := range all {
 		if !slices.ContainsFunc(all, func(r string) bool { return r != root && workspace.Within(r, root) }) {
@@ -193,6 +197,7 @@ func (s *Store) open() error {
 	}
 	s.objects = objects
 	s.load()
+	s.forgetOthers()
 	return s.prune()
 }
 
