@@ -23,17 +23,19 @@ import (
 type undoOptions struct {
 	root, to, session string
 	list, force, dry  bool
+	forget            bool
 	diff              int
 }
 
 func undoCommand(host *Host) *cobra.Command {
 	var o undoOptions
 	cmd := &cobra.Command{
-		Use:   "undo [flags] [N] [PATH]",
+		Use:   "undo [flags] [N | forget] [PATH]",
 		Short: "Take back what calls changed in a workspace",
 		Long: "Takes back the change set with number N, which answers of calls and --list show: content, mode, existence and links of its paths, or only of PATH.\n" +
 			"A path that has changed since is left alone and listed. An undo is a change set itself, so `mcp-toolset undo` with its number takes it back.\n" +
-			"With --to or --session, all change sets since a time, or of a session, are undone as one.",
+			"With --to or --session, all change sets since a time, or of a session, are undone as one.\n" +
+			"`mcp-toolset undo forget` removes all change sets and stored contents of the workspace, which no server may use.",
 		Example:           "  mcp-toolset undo --list\n  mcp-toolset undo --diff 41\n  mcp-toolset undo 41 src/main.go\n  mcp-toolset undo --to 14:30",
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -46,6 +48,9 @@ func undoCommand(host *Host) *cobra.Command {
 				return err
 			}
 			return withUndo(host, o.root, func(s *undo.Store, roots []string) error {
+				if o.forget {
+					return forgetUndo(cmd.Context(), host, s, roots)
+				}
 				return o.run(cmd.Context(), host, s, roots, number, path)
 			})
 		},
@@ -58,29 +63,19 @@ func undoCommand(host *Host) *cobra.Command {
 	in.text(&o.session, "session", "", "undo all of the session `ID`, as --list shows it")
 	in.on(&o.dry, "dry-run", "only show what would be done")
 	in.on(&o.force, "force", "also replace and remove what has changed since; the undo can be undone")
-	var root string
-	forget := &cobra.Command{
-		Use:     "forget [flags]",
-		Short:   "Remove all change sets and stored contents of a workspace",
-		Long:    "Removes all change sets and stored contents of a workspace. No server may use it.",
-		Example: "  mcp-toolset undo forget --root ~/src/app",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withUndo(host, root, func(s *undo.Store, roots []string) error {
-				err := s.Forget(cmd.Context())
-				if errors.Is(err, undo.ErrUsed) {
-					return fmt.Errorf("a server uses the workspace %s; end it first", plain.Line(roots[0]))
-				}
-				if err != nil {
-					return err
-				}
-				return say(host.Out, fmt.Sprintf("Forgotten: all change sets and contents of %s.\n", plain.Text(roots[0])))
-			})
-		},
-	}
-	flagSection{forget, ""}.text(&root, "root", "", "the workspace: the first root of its server, `DIR` (default: that of the working directory)")
-	cmd.AddCommand(forget)
 	return cmd
+}
+
+// forgetUndo removes all that is stored for a workspace.
+func forgetUndo(ctx context.Context, host *Host, s *undo.Store, roots []string) error {
+	err := s.Forget(ctx)
+	if errors.Is(err, undo.ErrUsed) {
+		return fmt.Errorf("a server uses the workspace %s; end it first", plain.Line(roots[0]))
+	}
+	if err != nil {
+		return err
+	}
+	return say(host.Out, fmt.Sprintf("Forgotten: all change sets and contents of %s.\n", plain.Text(roots[0])))
 }
 
 // parse returns the number and the path of the command line, and checks it.
@@ -99,8 +94,10 @@ func (o *undoOptions) parse(cmd *cobra.Command, args []string) (number int, path
 	switch {
 	case len(args) > 1:
 		return 0, "", usagef("undo takes at most one number and one path")
+	case ways == 0 && len(args) == 1 && args[0] == "forget" && !o.force && !o.dry:
+		o.forget = true
 	case ways != 1:
-		return 0, "", usagef("undo takes one of N, --diff N, --to TIME, --session ID and --list")
+		return 0, "", usagef("undo takes one of N, --diff N, --to TIME, --session ID, --list and forget")
 	case len(args) == 1:
 		path = args[0]
 	}
