@@ -111,6 +111,9 @@ func (r *Roots) OpenRegular(canonical string) (*os.File, error) {
 	return file, nil
 }
 
+// Sync makes the names in the folder survive a crash of the system.
+func (s *Spot) Sync() error { return cause(syncFolder(s.dir)) }
+
 // Close closes the folder.
 func (s *Spot) Close() { s.dir.Close() }
 
@@ -174,7 +177,7 @@ func (s *Spot) PutFile(content io.Reader, mode fs.FileMode, owner Owner, check f
 		return err
 	}
 	t.name = ""
-	return syncFolder(s.dir)
+	return nil
 }
 
 // PutLink puts a symbolic link at the name, as PutFile does a file.
@@ -210,7 +213,7 @@ func (s *Spot) put(create func(temp string) error, check func(*Look) error) erro
 		_ = s.dir.Remove(temp)
 		return err
 	}
-	return syncFolder(s.dir)
+	return nil
 }
 
 // place gives the temporary file its name. What had the name before is removed after check
@@ -289,10 +292,7 @@ func (s *Spot) Remove(check func(*Look) error) error {
 		}
 		return err
 	}
-	if err := s.dir.Remove(taken.name); err != nil {
-		return cause(err)
-	}
-	return syncFolder(s.dir)
+	return cause(s.dir.Remove(taken.name))
 }
 
 // RemoveFolder removes the folder at the name if it is empty.

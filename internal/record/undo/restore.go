@@ -487,6 +487,7 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 			_ = u.s.setFolder(st.Path, st.now.Mode)
 		}
 	}
+	u.sync()
 	for _, st := range u.steps {
 		if !failed[st] {
 			u.did(st)
@@ -494,6 +495,23 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 		}
 	}
 	return done
+}
+
+// sync syncs the folders in which something was changed. It ignores errors: the change set has all
+// that is needed to finish the undo.
+func (u *restoration) sync() {
+	synced := map[string]bool{}
+	for _, st := range u.steps {
+		folder := filepath.Dir(st.Path)
+		if synced[folder] {
+			continue
+		}
+		synced[folder] = true
+		if spot, err := u.s.o.Roots.Spot(st.Path); err == nil {
+			_ = spot.Sync()
+			spot.Close()
+		}
+	}
 }
 
 func isFolder(l *workspace.Look) error {

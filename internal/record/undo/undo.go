@@ -68,7 +68,7 @@ const (
 	listing = 10 * time.Second
 	// after is the time for storing contents after a call: at least this, or a twentieth of the
 	// call's time. The rest is stored in the background.
-	after = 200 * time.Millisecond
+	after = 100 * time.Millisecond
 	// pause is the time after which listing is tried again if it failed.
 	pause = 5 * time.Minute
 	// maxAge and maxSets are the limits of change sets of a workspace.
