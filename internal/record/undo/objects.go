@@ -239,11 +239,15 @@ func (o *objects) begin() error {
 // sync makes what this process has stored survive a crash of the system.
 func (o *objects) sync() error {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.write == nil {
+	p := o.write
+	o.mu.Unlock()
+	if p == nil {
 		return nil
 	}
-	return o.write.file.Sync()
+	if err := p.file.Sync(); !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
+		return err
+	}
+	return nil
 }
 
 // get returns a content, after it has verified its hash.

@@ -246,7 +246,7 @@ func (r *Recording) end(ctx context.Context) string {
 		Principal: r.call.Owner.Principal, Session: s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
 		Began: r.began, Ended: s.o.Now(), Late: r.late,
 	}, Changes: changes}
-	if err := s.add(set); err != nil {
+	if err := s.add(set, false); err != nil {
 		s.o.Log.Warn("a change set cannot be stored", "error", err.Error())
 		return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(err)))
 	}

@@ -365,7 +365,7 @@ func (u *restoration) run(ctx context.Context) error {
 	for _, st := range u.steps {
 		set.Changes = append(set.Changes, Change{Path: st.Path, Before: st.now, After: st.Before})
 	}
-	if err := u.s.add(set); err != nil {
+	if err := u.s.add(set, true); err != nil {
 		return fmt.Errorf("storing what the undo changes: %w", err)
 	}
 	u.out.Number = set.Number
@@ -376,7 +376,7 @@ func (u *restoration) run(ctx context.Context) error {
 		u.out.Number = 0
 		return os.Remove(u.s.setPath(set.Number))
 	}
-	if err := u.s.write(set); err != nil {
+	if err := u.s.write(set, true); err != nil {
 		return fmt.Errorf("storing what the undo has changed: %w", err)
 	}
 	return context.Cause(ctx)

@@ -92,13 +92,17 @@ func (s *Store) numbers() ([]int, error) {
 	return out, err
 }
 
-// add numbers a change set and stores it. The caller must hold the lock.
-func (s *Store) add(set *Set) error {
+// add numbers a change set and stores it. With durable, it survives a crash of the system when add
+// returns, together with the contents; otherwise that is so a little later, since syncing would
+// delay each command. The caller must hold the lock.
+func (s *Store) add(set *Set, durable bool) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	if err := s.objects.sync(); err != nil {
-		return err
+	if durable {
+		if err := s.objects.sync(); err != nil {
+			return err
+		}
 	}
 	release, err := s.exclusive("sets.lock")
 	if err != nil {
@@ -113,7 +117,36 @@ func (s *Store) add(set *Set) error {
 	if len(have) > 0 {
 		set.Number = max(set.Number, have[len(have)-1]+1)
 	}
-	return s.write(set)
+	if err := s.write(set, durable); err != nil || durable {
+		return err
+	}
+	s.syncLater(s.setPath(set.Number))
+	return nil
+}
+
+// syncLater syncs the contents and a file in the background.
+func (s *Store) syncLater(path string) {
+	s.starting.Lock()
+	s.unsynced = append(s.unsynced, path)
+	first := len(s.unsynced) == 1
+	s.starting.Unlock()
+	if !first {
+		return
+	}
+	objects := s.objects
+	s.start(func() {
+		_ = objects.sync()
+		s.starting.Lock()
+		paths := s.unsynced
+		s.unsynced = nil
+		s.starting.Unlock()
+		for _, path := range paths {
+			if f, err := os.Open(path); err == nil {
+				_ = f.Sync()
+				_ = f.Close()
+			}
+		}
+	})
 }
 
 // tidy prunes the store now and then. The caller must hold the lock.
@@ -136,7 +169,7 @@ func (s *Store) last() int {
 	return n
 }
 
-func (s *Store) write(set *Set) error {
+func (s *Store) write(set *Set, durable bool) error {
 	set.Paths = len(set.Changes)
 	var b bytes.Buffer
 	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
@@ -151,7 +184,14 @@ func (s *Store) write(set *Set) error {
 	if err = errors.Join(err, z.Close()); err != nil {
 		return err
 	}
-	return state.Replace(s.setPath(set.Number), b.Bytes())
+	if durable {
+		return state.Replace(s.setPath(set.Number), b.Bytes())
+	}
+	fresh := s.setPath(set.Number) + ".new"
+	if err := os.WriteFile(fresh, b.Bytes(), 0o600); err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	return os.Rename(fresh, s.setPath(set.Number))
 }
 
 // maxSet is the limit of the size of a stored change set.

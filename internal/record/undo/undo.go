@@ -116,11 +116,12 @@ type Store struct {
 	patient time.Duration // timeout for storing contents before a call
 	over    bool          // closed
 
-	starting sync.Mutex // for filling and closed
+	starting sync.Mutex // for filling, closed and unsynced
 	filling  sync.WaitGroup
 	closed   bool
 	fill     chan struct{} // held by the background fill
 	filled   atomic.Bool   // nothing is left to store
+	unsynced []string      // files that are being synced
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 }
