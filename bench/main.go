@@ -2,7 +2,7 @@
 // start-up, resident memory, and file reads, over stdio, in one interleaved
 // run; the middle of a large log beside sed, an edit beside perl, a web page as
 // Markdown beside pandoc and turndown, commands beside a shell alone, searches beside
-// ripgrep, language servers beside themselves, and the tools of many upstream servers. It is a module of its own, so that the
+// ripgrep, language servers beside themselves, the recording of changes for undo, and the tools of many upstream servers. It is a module of its own, so that the
 // product does not require its libraries. From the repository:
 //
 //	go run -C bench . [--runs N] [--reads N] [--tree DIR] [--check]
@@ -111,6 +111,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	commands := measureShells(ctx, ours, sample.dir)
 	network := measureNetwork(ctx, ours, tmp)
 	asked := measureLanguages(ctx, ours, tmp)
+	undone := measureUndo(ctx, ours, tmp)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -134,6 +135,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	slow, failed = printNetwork(out, network)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printLanguages(out, asked)
+	slow, failed = printUndo(out, undone)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printPool(out, others)
 	missed, err = missed || slow, errors.Join(err, failed)

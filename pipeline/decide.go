@@ -48,6 +48,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 			return policy.Decision{}, err
 		}
 		req.Links = protectedLinks(env.Session.Roots, req.Parts.Targets...)
+		req.Parts.Covered = c.covered(ctx, req)
 		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(req)}
 		if req.Own != nil && req.Own.Layer == policy.LayerSandbox {
 			c.subject.Opens = "everything"

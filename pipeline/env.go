@@ -74,10 +74,14 @@ func (c *call) newEnv() *tools.Env {
 		},
 		Connections: c.network,
 		Outside: func() func() {
-			if c.p.Shared == nil {
-				return func() {}
+			release, done := c.hold(), func() {}
+			if c.p.Shared != nil {
+				done = c.p.Shared.Outside()
 			}
-			return c.p.Shared.Outside()
+			return func() {
+				done()
+				release()
+			}
 		},
 	}
 	env.CheckAddr = func(s site.Site, addr netip.Addr) error {

@@ -32,6 +32,12 @@ func (c *call) execute(ctx context.Context) (out outcome, err error) {
 	c.env.Call = func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
 		return c.nested(ctx, tool, args, &out.effects)
 	}
+	ended, err := c.recordChanges(ctx)
+	if err != nil {
+		done()
+		return out, err
+	}
+	defer ended() // after the hooks
 	began := c.p.Now()
 	resp, err := func() (*tools.Response, error) {
 		defer done()

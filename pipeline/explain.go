@@ -36,6 +36,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
 	}
 	c := p.newCall(r)
+	c.explains = true
 	err := c.lookup(ctx)
 	present := err == nil
 	if !present {

@@ -76,6 +76,7 @@ import (
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -123,6 +124,9 @@ type Config struct {
 
 	// Journal records the calls of each session. It may be nil.
 	Journal *journal.Journal
+
+	// Undo records what calls change in the workspace. It may be nil.
+	Undo *undo.Store
 
 	// Applies returns a note on a file that a tool has read or changed, for the answer of a
 	// session; "": none. It may be nil.

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/memory"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -116,6 +117,9 @@ type call struct {
 	holdup  atomic.Value // string: what the decision on the call waits for
 	private atomic.Bool  // the result is for this session only
 	preview atomic.Bool  // a preview is being made; it must not show credentials
+
+	recording atomic.Pointer[undo.Recording] // of what the call changes in the roots; nil: none
+	explains  bool                           // the call only explains a decision
 
 	record record   // for the audit log
 	notes  []string // texts that hooks add to the answer

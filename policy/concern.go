@@ -145,7 +145,7 @@ func (c *call) partsConcern() *Decision {
 		return d
 	}
 	for i := range c.r.Parts.List {
-		if p := &c.r.Parts.List[i]; p.Risk != "" {
+		if p := &c.r.Parts.List[i]; p.Risk != "" && !(p.Destroys && c.r.Parts.Covered) {
 			d := c.risky(p)
 			return &d
 		}

@@ -135,6 +135,8 @@ func (c *call) byDefault() Decision {
 		return c.acceptedEdits()
 	case concern == nil && c.r.ReadOnly && !c.p.connections:
 		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "it only reads, and no rule covers it"}
+	case concern == nil && c.spared():
+		return Decision{Behavior: Allow, Layer: LayerMode, Checkpoint: true, Reason: "all that it may destroy in the workspace can be undone"}
 	case concern == nil:
 		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: c.unremarkable()}
 	case c.p.mode == ModeBypass && !c.guarded():
@@ -142,6 +144,18 @@ func (c *call) byDefault() Decision {
 	}
 	concern.Behavior, concern.Open = Ask, true
 	return *concern
+}
+
+// spared reports whether the call may destroy files that could all be restored.
+func (c *call) spared() bool {
+	return c.r.Parts != nil && c.r.Parts.Covered && slices.ContainsFunc(c.r.Parts.List, func(p Part) bool { return p.Destroys })
+}
+
+// AllowsCovered reports whether commands that only destroy files that could be restored are
+// allowed without a question because of that: in the mode acceptEdits and by the settings. The
+// mode bypassPermissions allows them in any case.
+func (p *Policy) AllowsCovered() bool {
+	return p.mode == ModeAcceptEdits || p.destructive && p.mode != ModeManual && p.mode != ModeBypass
 }
 
 // staysInside is the reason for allowing a path that no rule covers.

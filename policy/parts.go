@@ -35,6 +35,8 @@ type Parts struct {
 	// Harmless reports whether the kernel prevents the call from changing anything, whatever
 	// its parts are.
 	Harmless bool
+	// Covered reports whether all files that the call may destroy could be restored.
+	Covered bool
 }
 
 // Part is one simple command.
@@ -60,6 +62,8 @@ type Part struct {
 	// Risk is the reason to ask about the part, as a clause: it destroys something or shows
 	// secrets. It is "" if no risk is known.
 	Risk string
+	// Destroys reports whether the risk is only that files on this machine are destroyed.
+	Destroys bool
 }
 
 // Form is another spelling of a Part.

@@ -144,6 +144,9 @@ type Decision struct {
 	Opens []Target
 	// Secret reports whether the user is asked because a file may hold credentials.
 	Secret bool
+	// Checkpoint reports whether the call is allowed because all that it may destroy could be
+	// restored. That must still hold when it runs.
+	Checkpoint bool
 }
 
 // Config holds the parameters of a Policy. Folders must be absolute; others are
@@ -160,6 +163,10 @@ type Config struct {
 
 	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
+
+	// Destructive allows commands that only destroy files that could be restored, in every mode
+	// but ModeManual.
+	Destructive bool
 
 	// Hosts are hosts that commands may reach without a rule (Policy.Connections).
 	Hosts []site.Pattern
@@ -205,6 +212,7 @@ type Policy struct {
 	secrets      Secrets // nil if there are no secrets
 	addTo        string  // settings file for further rules; "" if unknown
 	warnings     []string
+	destructive  bool // see Config.Destructive
 }
 
 // New returns a Policy for cfg. It never fails: problems of the rules are reported by
@@ -215,7 +223,7 @@ func New(cfg Config) *Policy {
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
 		home: newFolder(cfg.Home), secrets: cfg.Secrets,
 		mode:  cfg.Mode.or(),
-		addTo: cfg.AddTo, hosts: cfg.Hosts,
+		addTo: cfg.AddTo, hosts: cfg.Hosts, destructive: cfg.Destructive,
 	}
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), cfg.Rules.lists[b])

@@ -24,6 +24,7 @@ import (
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
@@ -72,6 +73,7 @@ type Config struct {
 	Journal    *journal.Journal                 // calls of sessions; may be nil
 	Events     *event.Registry                  // events of sessions, which answers deliver; may be nil
 	Triggers   *trigger.Registry                // webhooks of sessions; may be nil
+	Undo       func(undo.Options) *undo.Store   // opens the store of changes, with roots, state folder and log set; nil: changes are not recorded
 	Snapshots  *snapshot.Cache                  // contents of files, shared with the tools; may be nil
 	Later      func(func())                     // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string                         // environment of hooks, as NAME=value
@@ -130,7 +132,7 @@ func (a *Assembly) assemble(c Config) error {
 	if err != nil {
 		return err
 	}
-	a.closers = append(a.closers, roots)
+	a.closers = slices.Insert(a.closers, 0, io.Closer(roots)) // closed last
 	// Links are resolved so that a folder is recognized under any path.
 	workspace.TrustShares(slices.Concat(c.Closed, []string{c.State, c.Home})...)
 	if a.State, err = workspace.Canonical(c.State); err != nil {
@@ -145,7 +147,7 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
@@ -171,6 +173,12 @@ func (a *Assembly) assemble(c Config) error {
 		Applies: applies(c.Skills), Readable: c.Readable, Summaries: c.Summaries,
 	}
 	a.judges(c, roots.Paths(), &config)
+	if c.Undo != nil && c.Settings.Undo().Enabled {
+		config.Undo = c.Undo(undo.Options{
+			State: a.State, Roots: roots, Skip: closed, Quota: c.Settings.Undo().Quota, Instance: config.Instance, Log: c.Log,
+		})
+		a.closers = slices.Insert(a.closers, 1, io.Closer(config.Undo)) // after the commands have ended
+	}
 	var wakeListed func(bool)
 	if c.Upstream != nil {
 		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed

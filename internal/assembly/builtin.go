@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/event"
@@ -24,6 +25,7 @@ import (
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/schedule"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
@@ -48,6 +50,7 @@ import (
 	"mcp-toolset/tools/sleep"
 	tasktools "mcp-toolset/tools/task"
 	triggertool "mcp-toolset/tools/trigger"
+	undotool "mcp-toolset/tools/undo"
 	"mcp-toolset/tools/webfetch"
 	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
@@ -151,7 +154,12 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models})
+	changes := new(atomic.Pointer[undo.Store])
+	p.Undo = func(o undo.Options) *undo.Store {
+		changes.Store(undo.New(o))
+		return changes.Load()
+	}
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -172,6 +180,7 @@ type services struct {
 	previews  *lsptools.Previews
 	worktrees *worktree.Registry
 	models    languageModels
+	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
 }
 
 // tools makes the tools according to the options and the environment.
@@ -185,6 +194,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
+		Undo:  undotool.Options{Store: s.changes.Load},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},

@@ -278,14 +278,14 @@ func showApprovals(ctx context.Context, c console, folder string, number int, as
 		shown.text(&b)
 	}
 	if err != nil {
-		return fmt.Errorf("printing approvals: %w", err)
+		return fmt.Errorf("printing: %w", err)
 	}
 	return say(c.out, b.String())
 }
 
 func say(out io.Writer, text string) error {
 	if _, err := io.WriteString(out, text); err != nil {
-		return fmt.Errorf("printing approvals: %w", err)
+		return fmt.Errorf("printing: %w", err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
 	"mcp-toolset/tools/builtin"
@@ -68,7 +69,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "undo", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -93,6 +94,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 		k.skillFiles()
 		k.webSearch()
 		k.models()
+		k.undo()
 	}
 	d.Settings = k.settingsFiles()
 	k.token()
@@ -165,6 +167,25 @@ func (k *checkup) state() {
 	default:
 		k.add(checkOK, "state folder", "", "%s is made when it is needed", dir)
 	}
+}
+
+// undo shows what is stored for undo in the workspace.
+func (k *checkup) undo() {
+	if !k.plan.Settings.Undo().Enabled {
+		k.add(checkOK, "undo", "", "off: changes are not recorded")
+		return
+	}
+	stateDir, err := workspace.Canonical(k.plan.State)
+	roots := k.plan.CanonicalRoots()
+	if err != nil || len(roots) == 0 {
+		return
+	}
+	text := ""
+	if !undo.Commands {
+		text = "; on this system, only of file tools"
+	}
+	u := undo.Measure(undo.Dir(stateDir, roots))
+	k.add(checkOK, "undo", "", "changes are recorded%s: %d change sets, %d MiB", text, u.Sets, (u.Bytes+1<<19)>>20)
 }
 
 // tryFolder creates and removes a file in a folder, or in its nearest existing parent.

@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "models", "permissions", "profiles", "reminder", "sandbox", "summarize", "taskList", "upstream", "webSearch", "worktreeFolder"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "models", "permissions", "profiles", "reminder", "sandbox", "summarize", "taskList", "undo", "upstream", "webSearch", "worktreeFolder"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -67,6 +67,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readModels(f)
 		case summarizeKey:
 			err = s.readSummarize(f)
+		case undoKey:
+			err = s.readUndo(f)
 		case webSearchKey:
 			err = s.readWebSearch(f)
 		case languageServersKey:

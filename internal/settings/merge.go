@@ -67,6 +67,9 @@ func (s *Settings) append(less *Settings) {
 	s.reminder.under(less.reminder)
 	s.sandbox.caches.under(less.sandbox.caches)
 	s.sandbox.network.under(less.sandbox.network)
+	s.undo.enabled.under(less.undo.enabled)
+	s.undo.quota.under(less.undo.quota)
+	s.undo.destructive.under(less.undo.destructive)
 	if s.classifier == nil {
 		s.classifier = less.classifier
 	}

@@ -26,6 +26,7 @@ func TestKeys(t *testing.T) {
 		{"profiles.<name>.", profileKeys},
 		{"reminder.", reminderKeys},
 		{"sandbox.", sandboxKeys},
+		{"undo.", undoKeys},
 		{"upstream.", upstreamKeys},
 		{"webSearch.", webSearchKeys},
 		{"models.", modelsKeys},

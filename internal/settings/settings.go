@@ -47,6 +47,7 @@ type Settings struct {
 	diagnostics  scalar[string]
 	models       *models.Config
 	summarize    *Summarize
+	undo         undo
 	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
@@ -112,6 +113,7 @@ type Settings struct {
 //	    "start": true or false, "disabled": true or false
 //	  }},
 //	  "worktreeFolder": folder,
+//	  "undo": {"enabled": true or false, "quota": size, "destructive": "ask" or "allow"},
 //	  "profiles": {name: {
 //	    "tools": [tool...], "disallowedTools": [tool...], "mode": "plan", "prompt": text
 //	  }},

@@ -124,14 +124,15 @@ func (s *Settings) absolute(path string) (string, bool) {
 	return expanded[0], true
 }
 
-// usersOnly lists the keys that select who gets the queries and contents of the user, and a secret
-// that goes there. Not even a trusted project may set them.
-var usersOnly = []string{modelsKey, summarizeKey, webSearchKey}
+// usersOnly lists the keys that not even a trusted project may set: those that select who gets the
+// queries and contents of the user, and a secret that goes there; and undo, by which the user takes
+// changes back, and which decides what is done without a question.
+var usersOnly = []string{modelsKey, summarizeKey, undoKey, webSearchKey}
 
 // withoutUsersOnly drops the settings of a project's file that a project cannot set.
 func (s *Settings) withoutUsersOnly() {
-	set := map[string]bool{modelsKey: s.models != nil, summarizeKey: s.summarize != nil, webSearchKey: s.webSearch != nil}
-	s.models, s.summarize, s.webSearch = nil, nil, nil
+	set := map[string]bool{modelsKey: s.models != nil, summarizeKey: s.summarize != nil, undoKey: s.undo != (undo{}), webSearchKey: s.webSearch != nil}
+	s.models, s.summarize, s.undo, s.webSearch = nil, nil, undo{}, nil
 	for _, key := range usersOnly {
 		if set[key] {
 			s.drop(key)

@@ -35,6 +35,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 			p.Edits = false
 		} else if !harmless {
 			part.Risk = c.Destructive()
+			part.Destroys = part.Risk != "" && c.DestroysFiles()
 		}
 		for _, f := range c.Forms {
 			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})

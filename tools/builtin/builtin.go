@@ -28,6 +28,7 @@ import (
 	"mcp-toolset/tools/sleep"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/trigger"
+	"mcp-toolset/tools/undo"
 	"mcp-toolset/tools/webfetch"
 	"mcp-toolset/tools/websearch"
 	"mcp-toolset/tools/work"
@@ -52,6 +53,7 @@ type Options struct {
 	Work      work.Options
 	Message   message.Options
 	Trigger   trigger.Options
+	Undo      undo.Options
 	Output    output.Options
 	Config    config.Options
 	Cron      cron.Options
@@ -83,6 +85,7 @@ func List(o Options) []*tools.Tool {
 		skill.New(o.Skill),
 		sleep.New(o.Sleep),
 		trigger.New(o.Trigger),
+		undo.New(o.Undo),
 		webfetch.New(o.Fetch),
 		websearch.New(o.WebSearch),
 		write.New(o.Change),

@@ -157,6 +157,23 @@ func (c *Command) Destructive() string {
 	return ""
 }
 
+// destroyFiles lists the commands whose known destructive effects are all on files, in their
+// content, mode or existence.
+var destroyFiles = map[string]bool{"rm": true, "shred": true, "truncate": true, "find": true, "tar": true, "chmod": true, "git": true}
+
+// DestroysFiles reports whether the effects of a destructive command are all on files that it may
+// write, on this machine.
+func (c *Command) DestroysFiles() bool {
+	if !destroyFiles[c.Name] || len(c.Words) == 0 || c.Inner && c.KnownPrefix != "" {
+		return false
+	}
+	if c.Name != "git" {
+		return true
+	}
+	words := operands(afterGlobals(c.Words[1:]))
+	return len(words) > 0 && words[0] != "push" && words[0] != "submodule" && words[0] != "worktree" && !dynamicVerb(words)
+}
+
 func (d *destructiveCommand) is(words []string, fed bool) bool {
 	return d.verb(words) && (d.flags == "" || flagged(words, d.flags)) && !(d.not != "" && hasHarmlessFlag(words, d.not)) &&
 		(d.args == nil || d.args(words)) && (fed || !d.unknownWords)

@@ -36,6 +36,7 @@ type Files struct {
 	check   Check
 	swept   *sweeps
 	private bool
+	watch   Watch
 }
 
 // opener opens a canonical path without following a link. If a link has appeared in the
@@ -62,6 +63,18 @@ func (f *Files) Private() *Files {
 	p := *f
 	p.private = true
 	return &p
+}
+
+// Watch is called by Update before a file at a canonical path gets new content. old is nil if
+// there is no file; its File may be read until Watch returns. done is called once the file
+// has the content, and may be nil.
+type Watch func(path string, old *Old, content []byte) (done func(Written))
+
+// Watched returns Files whose Update calls watch.
+func (f *Files) Watched(watch Watch) *Files {
+	w := *f
+	w.watch = watch
+	return &w
 }
 
 // Open opens the regular file that path, absolute and clean, leads to, for reading. It

@@ -65,7 +65,7 @@ func (s *sweeps) sweep(p *place) {
 	for seen := 0; seen < sweepNames; {
 		names, err := dir.Readdirnames(listBatch)
 		for _, name := range names {
-			if isTempName(name) {
+			if IsTempName(name) {
 				found = append(found, name)
 			}
 		}

@@ -45,11 +45,16 @@ var (
 // owner can access it until it gets the mode of the old file. Otherwise it has from the
 // start the mode that the umask and the folder's default access control list allow.
 func newTemp(dir *os.Root, name string, private bool) (*temp, error) {
+	return newTempAs(dir, tempName(name), private)
+}
+
+// newTempAs is newTemp with the name of the temporary file.
+func newTempAs(dir *os.Root, temporary string, private bool) (*temp, error) {
 	perm := fs.FileMode(0o666)
 	if private {
 		perm = 0o600
 	}
-	t := &temp{dir: dir, name: tempName(name)}
+	t := &temp{dir: dir, name: temporary}
 	// O_EXCL never follows a link.
 	file, err := makeFile(dir, t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
@@ -78,11 +83,11 @@ func tempName(name string) string {
 	return "." + name + tempMark + hex.EncodeToString(random[:]) + tempEnd
 }
 
-// isTempName reports whether name has the form of tempName.
-func isTempName(name string) bool {
+// IsTempName reports whether name has the form of tempName.
+func IsTempName(name string) bool {
 	rest, ok := strings.CutSuffix(name, tempEnd)
 	at := len(rest) - hex.EncodedLen(tempRandom)
-	if !ok || name[0] != '.' || at < 0 || !strings.HasSuffix(rest[:at], tempMark) {
+	if !ok || name == "" || name[0] != '.' || at < 0 || !strings.HasSuffix(rest[:at], tempMark) {
 		return false
 	}
 	_, err := hex.DecodeString(rest[at:])

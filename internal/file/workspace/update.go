@@ -128,6 +128,11 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 	case err != nil:
 		return w, verdict{err}
 	}
+	var done func(Written)
+	if f.watch != nil {
+		// What old has is what is replaced: otherwise, the check before the rename fails.
+		done = f.watch(canonical, old, content)
+	}
 	if err := p.makeFolders(); err != nil {
 		p.unmake()
 		return w, err
@@ -142,6 +147,9 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 	}
 	w.Created = old == nil
 	w.MadeDirs = p.made()
+	if done != nil {
+		done(w)
+	}
 	if err := p.sync(); err != nil {
 		return w, fmt.Errorf("%w: %w", ErrUnconfirmed, cause(err))
 	}

@@ -91,7 +91,7 @@ func TestUpdateKilled(t *testing.T) {
 		left := len(list) - 1
 		killed += left
 		for _, d := range list {
-			if d.Name() != "f" && !isTempName(d.Name()) {
+			if d.Name() != "f" && !IsTempName(d.Name()) {
 				t.Errorf("left %s behind", d.Name())
 			}
 			age(t, filepath.Join(dir, d.Name())) // so that the next process sweeps it

@@ -100,7 +100,7 @@ func memoryDir(t testing.TB) string {
 func noTemps(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && isTempName(d.Name()) {
+		if err == nil && IsTempName(d.Name()) {
 			t.Error("left behind:", path)
 		}
 		return err

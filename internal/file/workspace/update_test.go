@@ -297,7 +297,7 @@ func TestUpdateUnmakes(t *testing.T) {
 func TestTempName(t *testing.T) {
 	for _, name := range []string{"f", ".f", strings.Repeat("n", 255), strings.Repeat("\u20ac", 85), "\x80" + strings.Repeat("\x80", 200)} {
 		got := tempName(name)
-		if !isTempName(got) || len(got) > 142 || got == tempName(name) {
+		if !IsTempName(got) || len(got) > 142 || got == tempName(name) {
 			t.Errorf("%q for %q", got, name)
 		}
 		if strings.HasPrefix(name, "\u20ac") && strings.ToValidUTF8(got, "") != got {
@@ -308,7 +308,7 @@ func TestTempName(t *testing.T) {
 		"f", ".tmp", ".f.tmp", "f.mcp-toolset-0123456789abcdef.tmp", ".f.mcp-toolset-0123456789abcdeg.tmp",
 		".f.mcp-toolset-0123456789abcde.tmp", ".f.mcp-toolset-0123456789abcdef.tmp2", ".f.mcp-toolset-x0123456789abcdef.tmp", "",
 	} {
-		if isTempName(name) {
+		if IsTempName(name) {
 			t.Errorf("%q is taken for ours", name)
 		}
 	}

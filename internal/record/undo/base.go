@@ -1,0 +1,298 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/record/state"
+)
+
+// Warm begins to store the contents of the workspace in the background, unless that is done.
+func (s *Store) Warm() {
+	if !Commands || s == nil || s.filled.Load() {
+		return
+	}
+	select {
+	case s.fill <- struct{}{}:
+	default:
+		return
+	}
+	s.start(func() {
+		defer func() { <-s.fill }()
+		s.filled.Store(true) // until a call leaves something to store
+		for more := true; more; {
+			more = s.fillSome()
+		}
+	})
+}
+
+// slice is the time for which the fill holds the lock.
+const slice = 400 * time.Millisecond
+
+// fillSome stores some contents, and reports whether there are more.
+func (s *Store) fillSome() (more bool) {
+	if s.lock(s.ctx) != nil {
+		return false
+	}
+	defer s.unlock()
+	if s.base == nil || len(s.active) == 0 {
+		if _, err := s.look(s.ctx); err != nil {
+			return false
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, slice)
+	defer cancel()
+	jobs := s.base.jobs()
+	if len(s.active) > 0 {
+		// The base may be what a running call began with, so nothing that the call may have
+		// changed without a new stamp is stored for it.
+		settled := s.o.Now().Add(-youngMapping).UnixNano()
+		jobs = slices.DeleteFunc(jobs, func(j job) bool {
+			return j.e.Content != nil || max(j.e.Stamp.Modified, j.e.Stamp.Changed) > settled
+		})
+	}
+	err := s.copy(ctx, jobs, s.o.Quota/4)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	if err == nil && len(jobs) > 0 {
+		_ = s.save()
+	}
+	return false
+}
+
+// look lists the roots, and makes the listing the base. The caller must hold the lock.
+func (s *Store) look(ctx context.Context) (*tree, error) {
+	if s.trouble != nil && s.o.Now().Before(s.until) {
+		return nil, s.trouble
+	}
+	if err := s.open(); err != nil {
+		return nil, s.failed(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, listing)
+	defer cancel()
+	t, err := list(limited, s.roots, s.o.Skip)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, s.failed(err)
+	}
+	s.trouble, s.said = nil, ""
+	t.carryFrom(s.base)
+	s.base = t
+	return t, nil
+}
+
+func (s *Store) failed(err error) error {
+	if s.trouble == nil {
+		s.o.Log.Warn("changes of commands cannot be recorded for undo", "error", err.Error())
+	}
+	s.trouble, s.until = err, s.o.Now().Add(pause)
+	return err
+}
+
+// checkpoint lists the roots and stores what is not stored yet, for a limited time. The caller
+// must hold the lock.
+func (s *Store) checkpoint(ctx context.Context) (*tree, error) {
+	t, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, s.patient)
+	defer cancel()
+	err = s.copy(limited, t.jobs(), s.o.Quota/4)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		s.patient = waitLess
+		s.filled.Store(false)
+		s.Warm() // runs when the lock is free
+	default:
+		s.patient = wait
+	}
+	return t, nil
+}
+
+// copy stores contents. It returns an error if it did not try all: ctx has ended, or the store
+// is full or fails.
+func (s *Store) copy(ctx context.Context, jobs []job, reserve int64) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	var wait sync.WaitGroup
+	var once sync.Once
+	var failed error
+	queue, stop := make(chan job), make(chan struct{})
+	fail := func(err error) {
+		once.Do(func() {
+			failed = err
+			close(stop)
+		})
+	}
+	for range min(copiers, len(jobs)) {
+		wait.Go(func() {
+			for j := range queue {
+				if err := s.copyOne(j, reserve); err != nil {
+					fail(err)
+				}
+			}
+		})
+	}
+feed:
+	for _, j := range jobs {
+		select {
+		case queue <- j:
+		case <-ctx.Done():
+			fail(ctx.Err())
+			break feed
+		case <-stop:
+			break feed
+		}
+	}
+	close(queue)
+	wait.Wait()
+	return failed
+}
+
+// copyOne stores the content of one file or link, if it is as the listing saw it. It returns
+// only errors of the store.
+func (s *Store) copyOne(j job, reserve int64) error {
+	c := &content{At: s.o.Now().UnixNano()}
+	if j.e.Stamp.kind() == Link {
+		j.e.Content = nil
+		spot, err := s.o.Roots.Spot(j.path)
+		if err != nil {
+			return nil
+		}
+		defer spot.Close()
+		l, err := spot.Look()
+		if err != nil || l == nil || fromInfo(l.Info) != j.e.Stamp {
+			return nil
+		}
+		if c.Target, err = l.Target(); err == nil {
+			j.e.Content = c
+		}
+		return nil
+	}
+	j.e.Content = nil
+	file, err := s.o.Roots.OpenRegular(j.path)
+	if err != nil {
+		return nil // gone, or not readable: not covered
+	}
+	defer file.Close()
+	data, ok := readAs(file, j.e.Stamp)
+	if !ok {
+		return nil
+	}
+	if c.Hash, err = s.objects.put(data, reserve); err != nil {
+		return err
+	}
+	j.e.Content = c
+	return nil
+}
+
+// readAs reads a file that has the stamp before and after.
+func readAs(file *os.File, want stamp) ([]byte, bool) {
+	if now, err := statFile(file); err != nil || now != want {
+		return nil, false
+	}
+	data := make([]byte, want.Size)
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, false
+	}
+	now, err := statFile(file)
+	return data, err == nil && now == want
+}
+
+// uncovered returns the number of paths that could not be restored, and some of them.
+func (t *tree) uncovered() (n int, some []string) {
+	groups := t.groups()
+	t.each(func(path string, _ int, e *entry) {
+		if st := e.state(path, groups); !st.restorable() {
+			if n++; len(some) < 3 {
+				some = append(some, path)
+			}
+		}
+	})
+	return n, some
+}
+
+// Covered reports whether everything in the roots could be restored now. If not, it returns
+// the reason as a clause. It stores what is missing, for a limited time.
+func (s *Store) Covered(ctx context.Context) (covered bool, why string) {
+	if s == nil || !Commands {
+		return false, "changes of commands are not recorded"
+	}
+	if err := s.lock(ctx); err != nil {
+		return false, reason(err)
+	}
+	defer s.unlock()
+	t, err := s.checkpoint(ctx)
+	if err == nil {
+		err = s.objects.sync()
+	}
+	if err != nil {
+		return false, reason(err)
+	}
+	n, some := t.uncovered()
+	return n == 0, notCovered(n, some)
+}
+
+// save writes the base, so that the next server need not read the contents again. The caller
+// must hold the lock.
+func (s *Store) save() error {
+	if s.base == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(s.base); err != nil {
+		return err
+	}
+	if err := s.objects.sync(); err != nil {
+		return err
+	}
+	release, err := s.exclusive("sets.lock")
+	if err != nil {
+		return err
+	}
+	defer release()
+	return state.Replace(filepath.Join(s.dir, "base"), s.objects.encoder.EncodeAll(b.Bytes(), nil))
+}
+
+// maxBase is the limit of the size of the stored base.
+const maxBase = 256 << 20
+
+// load reads the base of an earlier server. It trusts only contents that the store has.
+func (s *Store) load() {
+	data, _, err := state.ReadTrusted(filepath.Join(s.dir, "base"), maxBase)
+	if err == nil {
+		data, err = s.objects.decodeAll(data)
+	}
+	t := new(tree)
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(data)).Decode(t)
+	}
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.o.Log.Warn("the base of the undo store is made again", "error", err.Error())
+		}
+		return
+	}
+	t.each(func(_ string, _ int, e *entry) {
+		if e.Content != nil && e.Stamp.kind() == File && !s.objects.has(e.Content.Hash) {
+			e.Content = nil
+		}
+	})
+	s.base = t
+}

@@ -1,0 +1,25 @@
+//go:build !linux && !darwin
+
+package undo
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// Commands reports whether changes of commands can be recorded on this system. Here, files
+// have no times of change that programs cannot set.
+const Commands = false
+
+func list(context.Context, []string, []string) (*tree, error) { return nil, errors.ErrUnsupported }
+
+func (s *stamp) fill(any) {}
+
+func statFile(f *os.File) (s stamp, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return s, err
+	}
+	return fromInfo(info), nil
+}

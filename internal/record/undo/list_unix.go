@@ -1,0 +1,208 @@
+//go:build linux || darwin
+
+package undo
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Commands reports whether changes of commands can be recorded on this system: files need
+// inodes and times of change that programs cannot set.
+const Commands = true
+
+// lister lists the roots with all that is in them. It follows no links and stays on the file
+// systems of the roots.
+type lister struct {
+	ctx    context.Context
+	skip   []string
+	slots  chan struct{}
+	count  atomic.Int64
+	mu     sync.Mutex
+	failed error
+}
+
+// list returns a listing of the roots. skip lists canonical paths to leave out.
+func list(ctx context.Context, roots, skip []string) (*tree, error) {
+	l := &lister{ctx: ctx, skip: skip, slots: make(chan struct{}, copiers)}
+	t := new(tree)
+	var wait sync.WaitGroup
+	for _, root := range roots {
+		fd, err := openat(unix.AT_FDCWD, root)
+		if err != nil {
+			return nil, &fs.PathError{Op: "listing", Path: root, Err: err}
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			unix.Close(fd)
+			return nil, &fs.PathError{Op: "listing", Path: root, Err: err}
+		}
+		e := entry{Name: root, Sub: new(dir)}
+		e.Stamp.from(&st)
+		t.Roots = append(t.Roots, e)
+		l.read(fd, root, e.Stamp.Device, e.Sub, &wait)
+	}
+	wait.Wait()
+	return t, l.failed
+}
+
+func openat(parent int, name string) (int, error) {
+	for {
+		fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func (l *lister) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = err
+	}
+}
+
+// buffers holds buffers for names.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// names returns the sorted names in a folder.
+func names(fd int) ([]string, error) {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	var out []string
+	for {
+		n, err := unix.ReadDirent(fd, *buffer)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			slices.Sort(out)
+			return out, err
+		}
+		for rest := (*buffer)[:n]; len(rest) > 0; {
+			used, _, found := unix.ParseDirent(rest, -1, out)
+			if rest, out = rest[used:], found; used == 0 {
+				break
+			}
+		}
+	}
+}
+
+// read fills in d, the folder that is open as fd, and closes fd.
+func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.WaitGroup) {
+	defer unix.Close(fd)
+	list, err := names(fd)
+	if err != nil && err != unix.ENOENT { // ENOENT: removed after it was opened
+		l.fail(&fs.PathError{Op: "listing", Path: path, Err: err})
+		return
+	}
+	if l.ctx.Err() != nil {
+		l.fail(context.Cause(l.ctx))
+		return
+	}
+	if l.count.Add(int64(len(list))) > maxEntries {
+		l.fail(errTooMany)
+		return
+	}
+	d.Entries = make([]entry, 0, len(list))
+	var st unix.Stat_t
+	for _, name := range list {
+		if skipped(name) || len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
+			continue
+		}
+		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case err == unix.ENOENT:
+			continue
+		case err != nil:
+			d.Entries = append(d.Entries, entry{Name: name, Stamp: stamp{Mode: fs.ModeIrregular}})
+			continue
+		}
+		e := entry{Name: strings.Clone(name)}
+		e.Stamp.from(&st)
+		if e.Stamp.Device != device {
+			e.Stamp.Mode |= fs.ModeIrregular // another file system
+		}
+		d.Entries = append(d.Entries, e)
+	}
+	for i := range d.Entries {
+		e := &d.Entries[i]
+		if e.Stamp.kind() != Folder || e.Stamp.Mode&fs.ModeIrregular != 0 {
+			continue
+		}
+		below, err := openat(fd, e.Name)
+		if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+			l.fail(err)
+			return
+		}
+		if err != nil {
+			continue // not readable, or gone: Sub stays nil
+		}
+		e.Sub = new(dir)
+		select {
+		case l.slots <- struct{}{}:
+			wait.Go(func() {
+				l.read(below, join(path, e.Name), device, e.Sub, wait)
+				<-l.slots
+			})
+		default:
+			l.read(below, join(path, e.Name), device, e.Sub, wait)
+		}
+	}
+}
+
+func (s *stamp) from(st *unix.Stat_t) {
+	*s = stamp{
+		Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(), Inode: st.Ino, Device: uint64(st.Dev),
+		Mode: fs.FileMode(st.Mode) & fs.ModePerm, Links: uint32(st.Nlink), User: st.Uid, Group: st.Gid,
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		s.Mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		s.Mode |= fs.ModeSymlink
+	default:
+		s.Mode |= fs.ModeIrregular
+	}
+	mode := uint32(st.Mode)
+	if mode&unix.S_ISUID != 0 {
+		s.Mode |= fs.ModeSetuid
+	}
+	if mode&unix.S_ISGID != 0 {
+		s.Mode |= fs.ModeSetgid
+	}
+	if mode&unix.S_ISVTX != 0 {
+		s.Mode |= fs.ModeSticky
+	}
+	if s.kind() != File && s.kind() != Link {
+		s.Size = 0
+	}
+}
+
+// fill sets what only the system knows.
+func (s *stamp) fill(sys any) {
+	st, ok := sys.(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	s.Changed, s.Inode, s.Device, s.Links, s.User, s.Group = changed(st), st.Ino, uint64(st.Dev), uint32(st.Nlink), st.Uid, st.Gid
+}
+
+// statFile returns the stamp of an open file.
+func statFile(f *os.File) (s stamp, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return s, err
+	}
+	return fromInfo(info), nil
+}

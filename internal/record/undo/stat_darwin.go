@@ -1,0 +1,5 @@
+package undo
+
+import "syscall"
+
+func changed(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }

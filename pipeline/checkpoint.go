@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"context"
+
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/undo"
+	"mcp-toolset/policy"
+)
+
+// scope is what a call may change in the workspace.
+type scope uint8
+
+const (
+	changesNothing scope = iota
+	changesPaths         // only files that it opens by Env.Files
+	changesRoots         // anything
+)
+
+// scope returns what the call may change in the workspace: a command or a tool of another server
+// anything, and so do hooks after a call.
+func (c *call) scope() scope {
+	d := c.tool.Declared
+	switch {
+	case c.p.Undo == nil, c.prepared.Facts.ReadOnly, d != nil && d.ReadOnlyHint():
+		return changesNothing
+	case c.tool.Server != "", c.prepared.Parts(c.env) != nil, c.hookedAfter():
+		return changesRoots
+	case c.prepared.Path != "":
+		return changesPaths
+	}
+	return changesNothing
+}
+
+// recordChanges begins to record what the call changes, for an undo. The caller must call end after
+// the call and its hooks.
+func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
+	about := undo.Call{Owner: c.Session.View().Owner(), Tool: c.tool.Name, ID: c.ID, Title: c.prepared.Summary}
+	switch c.scope() {
+	case changesNothing:
+		return func() {}, nil
+	case changesPaths:
+		r := c.p.Undo.BeginExact(about)
+		c.env.Files = c.env.Files.Watched(workspace.Watch(r.Watch))
+		return func() { r.End(ctx) }, nil
+	}
+	done := c.heldUp("a checkpoint for undo")
+	r, err := c.p.Undo.Begin(ctx, about)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	if c.decision.Checkpoint {
+		if why := r.Missing(); why != "" {
+			r.End(ctx)
+			return nil, &refusal{stageRefused, "what it may destroy could be undone when it was allowed, and cannot any more: " + why, "Send the call again; the user is asked then."}
+		}
+	}
+	c.recording.Store(r)
+	return func() {
+		if line := r.End(ctx); line != "" && c.prepared.Path == "" {
+			c.notes = append(c.notes, line)
+		}
+	}, nil
+}
+
+// hold keeps the recording open for what the call leaves running.
+func (c *call) hold() (release func()) {
+	if r := c.recording.Load(); r != nil {
+		return r.Hold()
+	}
+	return func() {}
+}
+
+// covered reports whether all that a command may destroy is in the roots and could be restored,
+// if that matters for the decision. It starts to store what the call may change.
+func (c *call) covered(ctx context.Context, r policy.Request) bool {
+	if c.explains || c.scope() != changesRoots {
+		return false
+	}
+	c.p.Undo.Warm()
+	if !c.rules.AllowsCovered() || r.Own != nil || r.Parts.Unresolved != "" || len(r.Parts.Writable) > 0 {
+		return false
+	}
+	destroys := false
+	for i := range r.Parts.List {
+		p := &r.Parts.List[i]
+		if p.UnknownWrites || p.Risk != "" && !p.Destroys {
+			return false
+		}
+		destroys = destroys || p.Destroys
+	}
+	if !destroys {
+		return false
+	}
+	for _, t := range r.Parts.Targets {
+		if workspace.Containing(c.p.Roots.Paths(), t.Canonical) == "" {
+			return false
+		}
+	}
+	done := c.heldUp("a checkpoint for undo")
+	defer done()
+	covered, _ := c.p.Undo.Covered(ctx)
+	return covered
+}
