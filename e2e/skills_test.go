@@ -89,6 +89,11 @@ func TestSkillsChange(t *testing.T) {
 		t.Error("the description of Skill does not have the new skill")
 	}
 	seen = append(seen, lines[:len(lines)-1]...)
+	for id, end := 1000, time.Now().Add(deadline); len(seen) < 3 && time.Now().Before(end); id++ {
+		<-tick
+		lines = w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id))
+		seen = append(seen, lines[:len(lines)-1]...)
+	}
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if n := strings.Count(strings.Join(seen, "\n"), "notifications/"+list+"/list_changed"); n != 1 {
 			t.Errorf("%d notifications that %s have changed", n, list)
