@@ -104,7 +104,7 @@ var rules = []rule{
 	{"internal/exec/mounttest", nil, nil, "a leaf, for tests: a mount namespace for one test"},
 	{"internal/file/silentfs", []string{"internal/exec/mounttest"}, []string{"golang.org/x/sys"}, "for tests: a file system that does not answer"},
 	{"internal/bounded", nil, nil, "a leaf: waiting for what cannot be broken off"},
-	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs"},
+	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs, and ending its group"},
 	{"internal/text/fault", nil, nil, "a leaf: one fact, one next step"},
 	{"internal/record/results", []string{"internal/record/store"}, nil, "stored results"},
 	{"internal/record/undo", []string{"internal/file/filelock", "internal/file/workspace", "internal/record/state", "internal/text/plain", "session"}, []string{"github.com/aymanbagabas/go-udiff", "github.com/klauspost/compress", "golang.org/x/sys"}, "what calls changed in the workspace, with the contents before, and its undo"},

@@ -41,7 +41,7 @@ func (c *command) Attempt(ctx context.Context, r models.Request) (*models.Respon
 	cmd := exec.CommandContext(ctx, c.Command[0], c.Command[1:]...)
 	out := &capped{over: func() { cancel(tooLarge(c.Endpoint, "4 MB")) }}
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.WaitDelay = c.Dir, c.Environ, bytes.NewReader(request), out, afterEnd
-	apart(cmd)
+	launch.Apart(cmd)
 	name := plain.Line(filepath.Base(c.Command[0]))
 	err = launch.Start(ctx, cmd, nil)
 	if err == nil {

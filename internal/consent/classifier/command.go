@@ -35,7 +35,7 @@ func run(ctx context.Context, stage Stage, question []byte) ([]byte, error) {
 	words := &limited{most: mostWords}
 	cmd.Stdout, cmd.Stderr = out, words
 	cmd.WaitDelay = afterEnd
-	apart(cmd)
+	launch.Apart(cmd)
 	if err := launch.Start(ctx, cmd, nil); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -1,4 +1,5 @@
-// Package launch starts programs without waiting for a start that hangs.
+// Package launch starts programs without waiting for a start that hangs, and ends them with the
+// processes of their group.
 package launch
 
 import (

@@ -1,6 +1,6 @@
 //go:build unix
 
-package classifier
+package launch
 
 import (
 	"errors"
@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// apart starts a command in a process group of its own. Cancelling the command
-// kills the whole group.
-func apart(cmd *exec.Cmd) {
+// Apart starts a command in a process group of its own. Cancelling the command kills the group.
+func Apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package classifier
-
-import "os/exec"
-
-// apart does nothing: without process groups, only the command itself is
-// killed.
-func apart(*exec.Cmd) {}
