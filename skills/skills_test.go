@@ -278,10 +278,10 @@ func TestEntries(t *testing.T) {
 		"skill://x/node_modules": "there is no resource skill://x/node_modules",
 		"skill://z":              "there is no resource skill://z",
 		"x":                      "there is no resource x",
-		"skill://x/SKILL.md":     "skill://x/SKILL.md is no folder that can be read: ",
-		"skill://x/absent":       "skill://x/absent is no folder that can be read: ",
+		"skill://x/SKILL.md":     "skill://x/SKILL.md is no folder of a skill",
+		"skill://x/absent":       "skill://x/absent is no folder of a skill",
 	} {
-		if list, err := set.List(uri); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if list, err := set.List(uri); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v", uri, list, err)
 		}
 	}

@@ -324,7 +324,7 @@ func (s *Set) List(uri string) ([]Listed, error) {
 	defer root.Close()
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no folder that can be read: %w", plain.Quote(uri), cause(err))
+		return nil, fmt.Errorf("%s is no folder of a skill", plain.Quote(uri))
 	}
 	if len(entries) > maxFiles {
 		return nil, errTooMuch
