@@ -57,11 +57,11 @@ func (w *Workspace) foreign() (out []string) {
 			checkouts = append(checkouts, path)
 		}
 	}
-	own := branchOf(w.Own)
 	for _, dir := range checkouts {
-		if branch := branchOf(dir); branch != "" && branch != own {
+		if branch := branchOf(dir); branch != "" {
 			unpack(w.Common, branch)
 			add(filepath.Join(w.Common, filepath.FromSlash(branch)))
+			add(filepath.Join(w.Common, "logs", filepath.FromSlash(branch)))
 		}
 	}
 	return out

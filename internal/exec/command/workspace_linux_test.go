@@ -34,8 +34,9 @@ func TestWorktreeBranches(t *testing.T) {
 		if packed {
 			git(t, root, "pack-refs", "--all")
 		}
-		before := text(t, filepath.Join(root, ".git/HEAD"))
+		before, log := text(t, filepath.Join(root, ".git/HEAD")), text(t, filepath.Join(common, "logs/refs/heads/main"))
 		said, res := run(t, c, Spec{Dir: own, Workspace: at, Script: `git commit -q --allow-empty -m more || exit 9
+			h=$(git rev-parse --git-dir)/HEAD; echo 'ref: refs/heads/main' >$h; git commit -q --allow-empty -m more; echo 'ref: refs/heads/own' >$h
 			for b in main x/other; do git update-ref refs/heads/$b HEAD; git branch -m $b moved; git update-ref -d refs/heads/$b; echo bad >` + common + `/refs/heads/$b; done; git branch free; git branch -D free; exit 3`})
 		if res.Code != 3 {
 			t.Fatalf("packed %v: %d: %s", packed, res.Code, said)
@@ -45,7 +46,7 @@ func TestWorktreeBranches(t *testing.T) {
 				t.Errorf("packed %v: %s is at %q: %s", packed, dir, branch, said)
 			}
 		}
-		if now := text(t, filepath.Join(root, ".git/HEAD")); now != before || gitOut(t, own, "log", "-1", "--format=%s") != "more\n" || strings.Contains(gitOut(t, own, "branch"), "moved") {
+		if now := text(t, filepath.Join(root, ".git/HEAD")); now != before || text(t, filepath.Join(common, "logs/refs/heads/main")) != log || gitOut(t, own, "log", "-1", "--format=%s") != "more\n" || strings.Contains(gitOut(t, own, "branch"), "moved") {
 			t.Errorf("packed %v: HEAD %q, %s: %s", packed, now, gitOut(t, own, "branch", "-v"), said)
 		}
 	}
