@@ -60,7 +60,7 @@ var rules = []rule{
 	{"models/modelstest", []string{"models"}, nil, "for tests: plays the APIs of models"},
 	{"models", []string{"session", "internal/text/fault", "internal/text/plain", "web/endpoint"}, nil, "language models: conversations, limits, budgets"},
 	{"web/search", []string{"web/endpoint", "web/site", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net"}, "search providers over HTTP; HTML of snippets"},
-	{"lsp", []string{"internal/search/walk", "internal/text/fault", "internal/text/plain"}, []string{"github.com/sourcegraph/jsonrpc2", "github.com/bmatcuk/doublestar/v4"}, "language servers: starts them, asks them, and announces changes of files; patterns of watched files"},
+	{"lsp", []string{"internal/search/walk", "session", "internal/text/fault", "internal/text/plain"}, []string{"github.com/sourcegraph/jsonrpc2", "github.com/bmatcuk/doublestar/v4"}, "language servers: starts them, asks them, and announces changes of files; patterns of watched files"},
 	{"tools/lsp", []string{"tools", "tools/file", "lsp", "policy", "session", "internal/event", "internal/file/workspace", "internal/text/fault", "internal/text/nearest", "internal/text/plain"}, nil, "the LSP and LSPApply tools"},
 	{"skills", []string{"session", "internal/bounded", "internal/text/nearest", "internal/text/plain"}, []string{"go.yaml.in/yaml/v3", "github.com/bmatcuk/doublestar/v4"}, "finds, checks and serves skills and agent files; front matter in YAML, patterns of paths"},
 	{"tools/skill", []string{"tools", "session", "skills", "internal/bounded", "internal/text/fault"}, nil, "the Skill tool"},

@@ -178,10 +178,12 @@ func TestSkillsStatus(t *testing.T) {
 	writeSkill(t, dir, "one", "Does it.")
 	w := serveWith(t, t.TempDir(), "--skills", dir)
 	for request, want := range map[string]int{
-		`"method":"skills/list","params":{`:                                 200,
-		`"method":"skills/get","params":{"uri":"skill://one/SKILL.md",`:     200,
-		`"method":"skills/get","params":{"uri":"skill://another/SKILL.md",`: 400,
-		`"method":"skills/put","params":{`:                                  404,
+		`"method":"skills/list","params":{`:                                  200,
+		`"method":"skills/get","params":{"uri":"skill://one/SKILL.md",`:      200,
+		`"method":"skills/get","params":{"uri":"skill://another/SKILL.md",`:  400,
+		`"method":"resources/directory/read","params":{"uri":"skill://one",`: 200,
+		`"method":"resources/directory/read","params":{"uri":"skill://two",`: 400,
+		`"method":"skills/put","params":{`:                                   404,
 	} {
 		answer := last(w.exchange(t, `{"jsonrpc":"2.0","id":1,`+request+modernMeta+`}}`))
 		if w.status != want {

@@ -117,7 +117,7 @@ func TestWorktreesApart(t *testing.T) {
 				}
 			}
 			// The analysis does not see these names; the kernel refuses.
-			must("Write", map[string]any{"file_path": "try.sh", "content": `for f in crossed.txt build.sh .git/HEAD .git/index .git/config .git/hooks/x; do (echo x >>` + server.root + `/$f) 2>/dev/null && echo "changed $f"; done; (echo x >>.git) 2>/dev/null && echo changed .git; rm try.sh`})
+			must("Write", map[string]any{"file_path": "try.sh", "content": `for f in crossed.txt build.sh .git/HEAD .git/refs/heads/main .git/logs/refs/heads/main .git/index .git/config .git/hooks/x; do (echo x >>` + server.root + `/$f) 2>/dev/null && echo "changed $f"; done; (echo x >>.git) 2>/dev/null && echo changed .git; rm try.sh`})
 			if text, _ := call("Bash", map[string]any{"command": "sh try.sh"}); strings.Contains(text, "changed") || strings.Contains(text, "cannot") {
 				t.Errorf("%s: %s", name, text)
 			}

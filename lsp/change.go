@@ -29,15 +29,15 @@ func (m *Manager) Watches(path string) bool {
 
 // ForChange is For, for a change of a file: it starts a server only if its row says so. It
 // returns nil if there is none.
-func (m *Manager) ForChange(ctx context.Context, path string) (*Client, func(), error) {
-	if m.rootOf(path) == "" {
+func (m *Manager) ForChange(ctx context.Context, w Workspace, path string) (*Client, func(), error) {
+	if rootOf(m.roots(w), path) == "" {
 		return nil, nil, nil
 	}
-	s, _, _, err := m.choose(path)
+	s, _, _, err := m.choose(w, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return m.For(ctx, path, s.Starts)
+	return m.For(ctx, w, path, s.Starts)
 }
 
 // Background runs f, which must end when its context does. Close waits for it. It returns

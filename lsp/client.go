@@ -70,6 +70,7 @@ const (
 type Client struct {
 	Server *Server
 	Root   string // folder of the project
+	key    string // of its instance
 
 	process Process
 	conn    *jsonrpc2.Conn

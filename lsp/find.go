@@ -18,8 +18,8 @@ var projectPrograms = []string{filepath.Join("node_modules", ".bin"), filepath.J
 
 // choose returns the server for a file, with its project folder and program. The project
 // folder is "" for a file outside of the roots. The error is a *fault.Fault.
-func (m *Manager) choose(path string) (s *Server, project, program string, err error) {
-	root := m.rootOf(path)
+func (m *Manager) choose(w Workspace, path string) (s *Server, project, program string, err error) {
+	root := rootOf(m.roots(w), path)
 	var missing []*Server
 	var builds *Server
 	for i := range m.config.Servers {
@@ -31,13 +31,13 @@ func (m *Manager) choose(path string) (s *Server, project, program string, err e
 			return s, "", "", nil
 		}
 		project := s.project(root, path, exists)
-		program, ok := m.program(s, root, filepath.Dir(path))
+		program, ok := m.program(w, s, root, filepath.Dir(path))
 		switch {
 		case !ok:
 			missing = append(missing, s)
-		case s.Builds && !m.config.Trusted(root):
+		case s.Builds && !m.trusts(w, root):
 			builds = s
-		case !m.config.Trusted(root):
+		case !m.trusts(w, root):
 			if s, err = s.untrusted(program); err != nil {
 				return nil, "", "", err
 			}
@@ -102,7 +102,7 @@ func (m *Manager) available() string {
 func (m *Manager) Installed() (names []string) {
 	for i := range m.config.Servers {
 		s := &m.config.Servers[i]
-		if _, ok := m.program(s, "", ""); ok && !slices.Contains(names, s.Name) {
+		if _, ok := m.program(Workspace{}, s, "", ""); ok && !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -110,8 +110,8 @@ func (m *Manager) Installed() (names []string) {
 }
 
 // rootOf returns the root that a path is in, or "".
-func (m *Manager) rootOf(path string) (root string) {
-	for _, r := range m.config.Roots {
+func rootOf(roots []string, path string) (root string) {
+	for _, r := range roots {
 		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) && len(r) > len(root) {
 			root = r
 		}
@@ -120,9 +120,9 @@ func (m *Manager) rootOf(path string) (root string) {
 }
 
 // topRoots returns the roots that are in no other one.
-func (m *Manager) topRoots() (tops []string) {
-	for _, root := range m.config.Roots {
-		if !slices.ContainsFunc(m.config.Roots, func(other string) bool {
+func topRoots(roots []string) (tops []string) {
+	for _, root := range roots {
+		if !slices.ContainsFunc(roots, func(other string) bool {
 			rel, err := filepath.Rel(other, root)
 			return err == nil && rel != "." && filepath.IsLocal(rel)
 		}) && !slices.Contains(tops, root) {
@@ -133,13 +133,13 @@ func (m *Manager) topRoots() (tops []string) {
 }
 
 // program returns the path of a server's program, for a file in the folder dir.
-func (m *Manager) program(s *Server, root, dir string) (string, bool) {
+func (m *Manager) program(w Workspace, s *Server, root, dir string) (string, bool) {
 	name := s.Command[0]
 	if filepath.IsAbs(name) {
 		path, err := exec.LookPath(name)
 		return path, err == nil
 	}
-	if root != "" && m.config.Trusted(root) {
+	if root != "" && m.trusts(w, root) {
 		for ; ; dir = filepath.Dir(dir) {
 			for _, folder := range projectPrograms {
 				if path, err := exec.LookPath(filepath.Join(dir, folder, name)); err == nil && s.fits(path) {

@@ -100,7 +100,7 @@ func (m *Manager) clients() (out []*Client) {
 func (m *Manager) Why(c *Client, err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if ends := m.ends[c.Server.Name+"\x00"+c.Root]; errors.Is(err, errEnded) && len(ends) > 0 && strings.HasPrefix(ends[len(ends)-1].why, "it was stopped") {
+	if ends := m.ends[c.key]; errors.Is(err, errEnded) && len(ends) > 0 && strings.HasPrefix(ends[len(ends)-1].why, "it was stopped") {
 		return errors.New(ends[len(ends)-1].why)
 	}
 	return err

@@ -64,7 +64,8 @@ const (
 type Launch struct {
 	Args []string // the first is the path of the program
 	Dir  string
-	Root string   // root that Dir is in
+	Root string // root that Dir is in
+	In   Workspace
 	Env  []string // NAME=value, in addition to the environment of commands
 	Read []string // folders of the program's installation
 	Name string   // unique
@@ -73,7 +74,7 @@ type Launch struct {
 // Config configures a Manager. Paths are canonical.
 type Config struct {
 	Servers []Server
-	Roots   []string
+	Roots   []string // of sessions that work in no git worktree
 	// Trusted reports whether the user trusts the project in a root. Then programs in it may
 	// run: those of node_modules/.bin and .venv/bin.
 	Trusted func(root string) bool
@@ -104,6 +105,7 @@ type Manager struct {
 // instance is a server that starts or runs.
 type instance struct {
 	key    string
+	folder string        // git worktree of the sessions that use it; "": none
 	ready  chan struct{} // closed when client or err is set
 	client *Client
 	err    error
@@ -147,19 +149,19 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// For returns a server for a file, which is in use until done is called. If start is false, it
-// returns nil unless the server runs already.
-func (m *Manager) For(ctx context.Context, path string, start bool) (c *Client, done func(), err error) {
-	s, root, program, err := m.choose(path)
+// For returns a server for a file in a workspace, which is in use until done is called. If start
+// is false, it returns nil unless the server runs already.
+func (m *Manager) For(ctx context.Context, w Workspace, path string, start bool) (c *Client, done func(), err error) {
+	s, root, program, err := m.choose(w, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if root == "" { // a file outside of all roots, such as of a library
-		return m.latest(s, path)
+		return m.latest(w, s, path)
 	}
-	key := s.Name + "\x00" + root
+	key := s.Name + "\x00" + root + "\x00" + w.folder()
 	for {
-		i, err := m.enter(ctx, key, s, root, program, start)
+		i, err := m.enter(ctx, w, key, s, root, program, start)
 		if err != nil || i == nil {
 			return nil, nil, err
 		}
@@ -190,12 +192,12 @@ func (m *Manager) For(ctx context.Context, path string, start bool) (c *Client, 
 }
 
 // latest returns the server that was used last among those that a file belongs to.
-func (m *Manager) latest(s *Server, path string) (*Client, func(), error) {
+func (m *Manager) latest(w Workspace, s *Server, path string) (*Client, func(), error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found *instance
 	for _, i := range m.running {
-		if i.client != nil && i.client.Server.Name == s.Name && (found == nil || i.used.After(found.used)) {
+		if i.client != nil && i.client.Server.Name == s.Name && i.folder == w.folder() && (found == nil || i.used.After(found.used)) {
 			found = i
 		}
 	}
@@ -215,7 +217,7 @@ func (m *Manager) leave(i *instance) {
 }
 
 // enter returns the instance of a key and counts its use. It starts one if there is none.
-func (m *Manager) enter(ctx context.Context, key string, s *Server, root, program string, start bool) (*instance, error) {
+func (m *Manager) enter(ctx context.Context, w Workspace, key string, s *Server, root, program string, start bool) (*instance, error) {
 	for {
 		m.mu.Lock()
 		i := m.running[key]
@@ -236,11 +238,11 @@ func (m *Manager) enter(ctx context.Context, key string, s *Server, root, progra
 		if err == nil && wait <= 0 {
 			var room *instance
 			if room, err = m.makeRoom(); err == nil && room == nil {
-				i = &instance{key: key, ready: make(chan struct{}), gone: make(chan struct{}), used: time.Now(), uses: 1}
+				i = &instance{key: key, folder: w.folder(), ready: make(chan struct{}), gone: make(chan struct{}), used: time.Now(), uses: 1}
 				m.running[key] = i
 				m.started++
-				l := m.launch(s, root, program, m.started)
-				m.work.Go(func() { m.start(i, s, root, l) })
+				l := m.launch(w, s, root, program, m.started)
+				m.work.Go(func() { m.start(i, w, s, root, l) })
 				m.look()
 				m.mu.Unlock()
 				return i, nil
@@ -309,8 +311,8 @@ func (m *Manager) makeRoom() (oldest *instance, err error) {
 }
 
 // launch describes the process of a server.
-func (m *Manager) launch(s *Server, root, program string, n int) Launch {
-	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: m.rootOf(root), Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
+func (m *Manager) launch(w Workspace, s *Server, root, program string, n int) Launch {
+	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: rootOf(m.roots(w), root), In: w, Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
 		l.Read = append(l.Read, filepath.Dir(program), filepath.Dir(real))
 		// The program of a package of npm needs the packages beside it.
@@ -323,8 +325,8 @@ func (m *Manager) launch(s *Server, root, program string, n int) Launch {
 }
 
 // start starts the process of an instance and does the handshake.
-func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
-	f := newFiles(&m.trees, m.topRoots())
+func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Launch) {
+	f := newFiles(&m.trees, topRoots(m.roots(w)))
 	if m.config.settled {
 		f.fresh = 0
 	}
@@ -356,6 +358,7 @@ func (m *Manager) start(i *instance, s *Server, root string, l Launch) {
 		return
 	}
 	c := newClient(s, root, p, f)
+	c.key = i.key
 	if err := c.initialize(m.ctx); err != nil {
 		if c.stderr.last() != "" && !errors.Is(err, errEnded) {
 			err = fmt.Errorf("%w%s", err, c.lastWords())

@@ -469,7 +469,7 @@ func TestChoose(t *testing.T) {
 			return "", os.ErrNotExist
 		}})
 		path := filepath.Join(root, c.file)
-		s, _, program, err := m.choose(path)
+		s, _, program, err := m.choose(Workspace{}, path)
 		got := program
 		switch {
 		case err != nil:
@@ -479,7 +479,7 @@ func TestChoose(t *testing.T) {
 			_ = json.Unmarshal(s.Options, &o)
 			got = o.TSServer.Path
 		case program == "":
-			_, _, err = m.For(t.Context(), path, true)
+			_, _, err = m.For(t.Context(), Workspace{}, path, true)
 			got = fmt.Sprint(err)
 		}
 		if got != c.want {

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-toolset/session"
 )
 
 // TestTasks checks which progress an answer waits for, and for how long: work that has a
@@ -200,6 +203,61 @@ func TestOneDeadline(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 	})
+}
+
+// TestWorktree checks that the sessions in a git worktree have servers of their own, which start
+// with their workspace and the trust of the checkout, and end when they leave it.
+func TestWorktree(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(folder, "node_modules/.bin/fake-ls")
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{program: 0o755, folder + "/x.toml": 0o644, folder + "/a.x": 0o644} {
+		if err := os.WriteFile(name, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, script(all, defines), func(c *Config, _ *fake) {
+		root := slices.Clone(c.Roots)
+		c.Trusted = func(r string) bool { return slices.Contains(root, r) }
+	})
+	var launched []Launch
+	start := w.manager.config.Start
+	w.manager.config.Start = func(ctx context.Context, l Launch) (Process, error) {
+		launched = append(launched, l)
+		return start(ctx, l)
+	}
+	in := Workspace{Roots: []string{folder}, Worktree: &session.Worktree{Folder: folder, Main: w.root}}
+	ask := func(in Workspace, path string) *Client {
+		t.Helper()
+		c, done, err := w.manager.For(t.Context(), in, path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+		return c
+	}
+	main, own := ask(Workspace{}, w.path("a.x")), ask(in, folder+"/a.x")
+	if main == own || main.Root != w.root || own.Root != folder || len(launched) != 2 || launched[0].In.Worktree != nil || launched[1].In.Worktree != in.Worktree {
+		t.Errorf("%s and %s: %+v", main.Root, own.Root, launched)
+	}
+	if launched[0].Args[0] != "/bin/fake-ls" || launched[1].Args[0] != program || launched[1].Root != folder {
+		t.Errorf("%+v", launched)
+	}
+	if ask(in, w.path("a.x")) != own || ask(Workspace{}, folder+"/a.x") != main {
+		t.Error("a file of the other workspace: not the own server")
+	}
+	w.manager.EndIn(folder)
+	if r := w.manager.Running(); len(r) != 1 || r[0].Root != w.root {
+		t.Errorf("after the end: %+v", r)
+	}
+	if ask(in, folder+"/a.x") == own {
+		t.Error("the server has not ended")
+	}
 }
 
 // TestRoots checks that a server is told of changes in other projects and roots, which the

@@ -68,17 +68,21 @@ func (c *call) newConnections() (tools.Connections, func()) {
 	return tools.Connections{Allow: s.allow, CheckAddr: s.check}, sync.OnceFunc(func() { close(s.ended) })
 }
 
-// ProgramAccess returns the access of a program that the server runs for all sessions, such as
-// a language server, with the working directory dir. What would be asked is refused. The name
-// stands for the call in the audit log.
-func (p *Pipeline) ProgramAccess(name, dir string) tools.CommandAccess {
+// ProgramAccess returns the access of a program that the server runs for several sessions, such
+// as a language server. v has the working directory, roots and worktree of these sessions. What
+// would be asked is refused. The ID of v stands for the call in the audit log.
+func (p *Pipeline) ProgramAccess(v session.View) tools.CommandAccess {
 	s := &connections{p: p, ended: make(chan struct{}), request: Request{
-		Tool: approval.Network, Session: session.New(session.Config{ID: name, Roots: []string{dir}, Stateless: true}), Log: p.Log, ID: name, Unattended: true,
+		Tool: approval.Network, Session: session.New(session.Config{ID: v.ID, Roots: []string{v.Dir}, Stateless: true}), Log: p.Log, ID: v.ID, Unattended: true,
 	}}
 	close(s.ended)
+	rules := p.Policy
+	if w := v.Worktree; w != nil {
+		rules = rules.Moved(v.Roots, w.Folder, w.Main)
+	}
 	return tools.CommandAccess{
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
-			return p.restrictedPaths(ctx, p.Policy.HidingRules(dir, false), p.Roots.Paths(), nil)
+			return p.restrictedPaths(ctx, rules.HidingRules(v.Dir, false), rootsOf(v), nil)
 		},
 		Connections: tools.Connections{Allow: s.allow, CheckAddr: s.check},
 	}

@@ -59,6 +59,9 @@ func (c *call) inFrozen() (path string, ok bool) {
 }
 
 func (c *call) frozenFile(path string) Decision {
-	return c.denied(c.by(path, "is in the main checkout, which is read-only until ExitWorktree"),
-		"use the file in the worktree, "+plain.Quote(c.p.inWorktree(path)))
+	next := "use the file in the worktree, " + plain.Quote(c.p.inWorktree(path))
+	if repository := newFolder(paths.Join(c.p.frozen.path, ".git")); repository.mayHold(path) {
+		next = "use git in the worktree" // where .git is no folder
+	}
+	return c.denied(c.by(path, "is in the main checkout, which is read-only until ExitWorktree"), next)
 }

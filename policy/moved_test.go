@@ -69,6 +69,10 @@ func TestMoved(t *testing.T) {
 			if d := moved.Decide(r); d.Reason != reason || d.Next != next {
 				t.Errorf("%s. %s", d.Reason, d.Next)
 			}
+			head := policy.Target{Literal: main + "/.git/HEAD", Canonical: main + "/.git/HEAD", Access: policy.Edit}
+			if d := moved.Decide(policy.Request{Tool: "Edit", Dir: tree, Target: &head}); d.Behavior != policy.Deny || d.Next != "use git in the worktree" {
+				t.Errorf("%s. %s", d.Reason, d.Next)
+			}
 		}
 	}
 	hiding := moved.HidingRules(tree, false)

@@ -25,6 +25,7 @@ const (
 	skillsExtension = "io.modelcontextprotocol/skills"
 	methodSkills    = "skills/list"
 	methodSkill     = "skills/get"
+	methodFolder    = "resources/directory/read"
 	// skillsPage is the number of skills in a page of skills/list. Their files are read for it.
 	skillsPage = 20
 	// promptCarrier is the name of the only prompt that the library knows, as carrier is of tools.
@@ -38,7 +39,7 @@ func (s *Server) skillOptions() []mcpserver.ServerOption {
 	if s.Skills == nil {
 		return nil
 	}
-	return []mcpserver.ServerOption{mcpserver.WithPromptCapabilities(true), mcpserver.WithExtensions(map[string]any{skillsExtension: map[string]any{}})}
+	return []mcpserver.ServerOption{mcpserver.WithPromptCapabilities(true), mcpserver.WithExtensions(map[string]any{skillsExtension: map[string]any{"directoryRead": true}})}
 }
 
 // offerSkills adds skills to the server.
@@ -114,15 +115,16 @@ func (s *Server) getPrompt(ctx context.Context, r mcp.GetPromptRequest) (*mcp.Ge
 
 // isSkillMethod reports whether a message is for the extension.
 func (s *Server) isSkillMethod(m message) bool {
-	return s.Skills != nil && (m.method == methodSkills || m.method == methodSkill)
+	return s.Skills != nil && (m.method == methodSkills || m.method == methodSkill || m.method == methodFolder)
 }
 
-// skillsResult is the result of skills/list or skills/get.
+// skillsResult is the result of a method of the extension.
 type skillsResult struct {
 	Meta       map[string]any  `json:"_meta,omitempty"`
 	ResultType string          `json:"resultType"`
 	Skill      *skills.Entry   `json:"skill,omitempty"`
-	Skills     []*skills.Entry `json:"skills,omitempty"`
+	Skills     []*skills.Entry `json:"skills,omitzero"`
+	Resources  []skills.Listed `json:"resources,omitzero"`
 	NextCursor string          `json:"nextCursor,omitempty"`
 	TTL        int             `json:"ttlMs"`
 	CacheScope string          `json:"cacheScope"`
@@ -146,16 +148,21 @@ func (s *Server) skillAnswer(m message, raw []byte) []byte {
 	if m.modern() {
 		out.Meta = map[string]any{"io.modelcontextprotocol/serverInfo": mcp.Implementation{Name: "mcp-toolset", Version: s.Version, Title: "Toolset"}}
 	}
-	if m.method == methodSkill {
+	var err error
+	switch m.method {
+	case methodSkill:
 		k := set.ByURI(r.Params.URI)
 		if k == nil {
 			return fail("there is no skill %s; skills/list has those that there are", plain.Quote(r.Params.URI))
 		}
-		var err error
 		if out.Skill, err = k.Entry(); err != nil {
 			return fail("the skill %s cannot be served: %v", k.Name, err)
 		}
-	} else {
+	case methodFolder:
+		if out.Resources, err = set.List(r.Params.URI); err != nil {
+			return fail("%v", err)
+		}
+	default:
 		out.Skills = []*skills.Entry{}
 		from, found := slices.BinarySearchFunc(set.Skills, r.Params.Cursor, func(k *skills.Skill, name string) int { return strings.Compare(k.Name, name) })
 		if found {
@@ -173,19 +180,11 @@ func (s *Server) skillAnswer(m message, raw []byte) []byte {
 			}
 		}
 	}
-	var list any = out
-	if out.Skill == nil { // an empty list is not omitted
-		type withList skillsResult
-		list = struct {
-			withList
-			Skills []*skills.Entry `json:"skills"`
-		}{withList(out), out.Skills}
-	}
 	data, err := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Result  any             `json:"result"`
-	}{mcp.JSONRPC_VERSION, m.rawID, list})
+		Result  skillsResult    `json:"result"`
+	}{mcp.JSONRPC_VERSION, m.rawID, out})
 	if err != nil {
 		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
 	}

@@ -259,6 +259,32 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s can be read", uri)
 		}
 	}
+	for uri, want := range map[string]string{
+		"skill://x":       "skill://x/SKILL.md text/markdown, skill://x/a%20b inode/directory, skill://x/link ",
+		"skill://x/a%20b": "skill://x/a%20b/c.txt ",
+	} {
+		list, err := set.List(uri)
+		var got []string
+		for _, l := range list {
+			got = append(got, l.URI+" "+l.Type)
+		}
+		if strings.Join(got, ", ") != want || err != nil {
+			t.Errorf("%s: %q, %v", uri, got, err)
+		}
+	}
+	for uri, want := range map[string]string{
+		"skill://x/":             "there is no resource skill://x/",
+		"skill://x/..":           "there is no resource skill://x/..",
+		"skill://x/node_modules": "there is no resource skill://x/node_modules",
+		"skill://z":              "there is no resource skill://z",
+		"x":                      "there is no resource x",
+		"skill://x/SKILL.md":     "skill://x/SKILL.md is no folder of a skill",
+		"skill://x/absent":       "skill://x/absent is no folder of a skill",
+	} {
+		if list, err := set.List(uri); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, %v", uri, list, err)
+		}
+	}
 	for name, files := range map[string]map[string]string{"many": {}, "large": {"large/a": strings.Repeat("x", 10<<20), "large/b": strings.Repeat("x", 10<<20)}} {
 		for i := range maxFiles {
 			if name == "many" {

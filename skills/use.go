@@ -270,22 +270,82 @@ func (s *Set) ByURI(uri string) *Skill {
 	return s.Skills[i]
 }
 
-// Read returns the content and the media type of the file of a skill with a URI.
-func (s *Set) Read(uri string) (data []byte, mimeType string, err error) {
-	unknown := fmt.Errorf("there is no resource %s", plain.Quote(uri))
+// file returns the skill that a URI is in, and the path of the file or folder below its folder.
+func (s *Set) file(uri string) (k *Skill, file string, err error) {
 	rest, ok := strings.CutPrefix(uri, scheme)
 	name, file, _ := strings.Cut(rest, "/")
-	k := s.Lookup(name)
-	if !ok || k == nil || k.Name != name || file == "" {
-		return nil, "", unknown
+	if k = s.Lookup(name); ok && k != nil && k.Name == name {
+		file, err = url.PathUnescape(file)
+		if err == nil && fs.ValidPath(file) && !leftOut(file) && k.uri(file) == uri {
+			return k, file, nil
+		}
 	}
-	if file, err = url.PathUnescape(file); err != nil || !fs.ValidPath(file) || leftOut(file) || k.uri(file) != uri {
-		return nil, "", unknown
+	return nil, "", fmt.Errorf("there is no resource %s", plain.Quote(uri))
+}
+
+// Read returns the content and the media type of the file of a skill with a URI.
+func (s *Set) Read(uri string) (data []byte, mimeType string, err error) {
+	k, file, err := s.file(uri)
+	if err != nil {
+		return nil, "", err
 	}
 	if data, err = readIn(k.Dir, file, maxBytes); err != nil {
 		return nil, "", fmt.Errorf("%s cannot be read: %w", plain.Quote(uri), err)
 	}
 	return data, mediaType(file, data), nil
+}
+
+// Listed is a file or folder in a folder of a skill.
+type Listed struct {
+	URI  string `json:"uri"`
+	Name string `json:"name"`
+	Type string `json:"mimeType,omitempty"` // FolderType for a folder; "" if it depends on the content
+}
+
+// FolderType is the media type of a folder.
+const FolderType = "inode/directory"
+
+// List returns what is in the folder of a skill with a URI, sorted by name. Like Read, it leaves
+// out version control, installed packages, and links that leave the folder.
+func (s *Set) List(uri string) ([]Listed, error) {
+	k, dir, err := s.file(uri)
+	if name, ok := strings.CutPrefix(uri, scheme); err != nil && ok {
+		if k = s.Lookup(name); k == nil || k.Name != name {
+			return nil, err
+		}
+		dir = "."
+	} else if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(k.Dir)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no folder of a skill", plain.Quote(uri))
+	}
+	if len(entries) > maxFiles {
+		return nil, errTooMuch
+	}
+	out := []Listed{}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		info, err := root.Stat(name)
+		switch l := (Listed{URI: k.uri(name), Name: e.Name()}); {
+		case err != nil || leftOut(name) || info.IsDir() && !e.IsDir(): // links to folders are no files of the skill
+		case info.IsDir():
+			l.Type = FolderType
+			out = append(out, l)
+		case info.Mode().IsRegular():
+			if t := mediaType(name, nil); t != "text/plain" {
+				l.Type = t
+			}
+			out = append(out, l)
+		}
+	}
+	return out, nil
 }
 
 // mediaType returns the media type of a file.

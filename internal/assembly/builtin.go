@@ -66,7 +66,7 @@ import (
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
 	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
-	access := func(name, dir string) tools.CommandAccess { return a.pipeline.ProgramAccess(name, dir) }
+	access := func(v session.View) tools.CommandAccess { return a.pipeline.ProgramAccess(v) }
 	if err := p.addTools(ctx, catalogue, access); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 
 // addTools makes the tools and their services. catalogue returns the tools of the server, and
 // access that of programs that it runs; both are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(name, dir string) tools.CommandAccess) error {
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(session.View) tools.CommandAccess) error {
 	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
@@ -199,7 +199,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
-		Worktree:  worktreetools.Options{Worktrees: s.worktrees},
+		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
 		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews},

@@ -8,24 +8,31 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/lsp"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 )
 
 // languageServers makes the manager of language servers, which start in the sandbox of
 // commands, with access of their own. It starts nothing.
-func (p *Plan) languageServers(commands *command.Commands, access func(name, dir string) tools.CommandAccess) *lsp.Manager {
+func (p *Plan) languageServers(commands *command.Commands, access func(session.View) tools.CommandAccess) *lsp.Manager {
 	return lsp.New(lsp.Config{
 		Servers: p.Settings.LanguageServers(), Roots: p.allRoots(), Trusted: p.trusted, Find: commands.FindProgram, Log: p.Log,
 		Start: func(ctx context.Context, l lsp.Launch) (lsp.Process, error) {
-			own := access(l.Name, l.Root)
+			v := session.View{ID: l.Name, Dir: l.Root, Roots: p.allRoots(), Worktree: l.In.Worktree}
+			var at *command.Workspace
+			if w := v.Worktree; w != nil {
+				v.Roots = l.In.Roots
+				at = &command.Workspace{Roots: v.Roots, Folder: w.Folder, Main: w.Main} // it does not commit
+			}
+			own := access(v)
 			kept, err := own.RestrictedPaths(ctx)
 			if err != nil {
 				return lsp.Process{}, err
 			}
 			unreached := func() []string { return nil }
 			s, err := commands.StartServer(ctx, command.ServerSpec{
-				Args: l.Args, Dir: l.Dir, Env: l.Env, Read: l.Read, Owner: l.Name, Hide: kept.Hidden, Protect: kept.Unchanged, Names: kept.Names,
+				Args: l.Args, Dir: l.Dir, Env: l.Env, Read: l.Read, Owner: l.Name, Workspace: at, Hide: kept.Hidden, Protect: kept.Unchanged, Names: kept.Names,
 				Proxy: func(to net.Listener, local command.Local) (stop func() []string) {
 					facts, stopped := bash.Serve(own.Connections, p.options.Getenv, to, local)
 					unreached = facts

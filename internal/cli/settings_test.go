@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/internal/assembly"
 )
 
-// TestKeptFromCommands checks that our existing folders are hidden whole, absent ones are protected
-// by name, and the state folder needs no protection.
+// TestKeptFromCommands checks that our folders are hidden whole and protected by name, absent or
+// not, and that the state folder needs no protection.
 func TestKeptFromCommands(t *testing.T) {
 	h := host(t, map[string]string{})
 	h.Home = h.Dir
@@ -41,18 +41,18 @@ func TestKeptFromCommands(t *testing.T) {
 	in := func(list []string, part string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 	}
-	closed, protected := look()
-	if in(closed, conf) || in(closed, state) || !slices.Contains(closed, "/token") || !slices.Contains(protected, conf) || in(protected, state) || !in(protected, "given.json") {
-		t.Errorf("absent: closed %q, protected %q", closed, protected)
-	}
-	for _, dir := range []string{conf, state} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
+	for _, there := range []bool{false, true} {
+		for _, dir := range []string{conf, state} {
+			if there {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-	}
-	closed, protected = look()
-	if !slices.Contains(closed, conf) || !slices.Contains(closed, state) || in(protected, conf) || in(protected, state) || !in(protected, "given.json") {
-		t.Errorf("there: closed %q, protected %q", closed, protected)
+		closed, protected := look()
+		if !slices.Contains(closed, conf) || !slices.Contains(closed, state) || !slices.Contains(closed, "/token") || !in(protected, conf) || in(protected, state) || !in(protected, "given.json") {
+			t.Errorf("there %v: closed %q, protected %q", there, closed, protected)
+		}
 	}
 }
 

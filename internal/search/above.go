@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/search/walk"
@@ -69,6 +70,9 @@ func (a *above) ignoredFolder() string {
 // readRegular reads the beginning of a regular file. It never blocks on opening.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path) // a .gitignore of the user may be a link
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fs.ErrNotExist // below a file
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ type notice struct {
 
 // compare returns what the change caused, as notes.
 func (n *notice) compare(ctx context.Context) []string {
-	client, done, err := n.servers.ForChange(ctx, n.path)
+	client, done, err := n.servers.ForChange(ctx, server.In(n.env.Session), n.path)
 	if err != nil || client == nil {
 		return nil
 	}

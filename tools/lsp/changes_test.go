@@ -72,6 +72,27 @@ func TestNotes(t *testing.T) {
 	})
 }
 
+// TestNotesFail checks that a change has no notes if the server ends while it looks at it.
+func TestNotesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCalls(t, map[string]string{"a.toy": "x\n"})
+		events := event.New()
+		o := c.o.Change
+		o.Notify = Notifier(c.o.Servers, events)
+		if _, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.w.Call(t.Context(), edit.New(o), `{"file_path": "a.toy", "old_string": "x", "new_string": "SLOW BAD"}`); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.o.Servers.Close()
+		time.Sleep(time.Minute) // the toy server is slow to end
+		if events.Pending(c.w.Env().Session.Owner()) {
+			t.Error("an event without a comparison")
+		}
+	})
+}
+
 // TestLacks checks that an answer names what the server could not read or reach, where that may
 // be the reason for it, and only then.
 func TestLacks(t *testing.T) {

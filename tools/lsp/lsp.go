@@ -155,7 +155,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 
 // once asks a server.
 func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out Output, err error) {
-	client, done, err := o.Servers.For(ctx, q.path, true)
+	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path, true)
 	if err != nil {
 		return out, err
 	}

@@ -94,10 +94,14 @@ func shellRequest(id, code string) string {
 // shellSetup is the first input of bash.
 const shellSetup = "exec 2>&1; set +H +m +o history\n"
 
-// program returns the interpreter of a language: for Python that of a trusted root.
+// program returns the interpreter of a language: for Python that of a trusted root. In a git
+// worktree, which has no such files of its own, it is that of the checkout.
 func (o Options) program(env *tools.Env, name string) string {
 	if name == "python" && o.Trusted != nil {
 		for _, root := range env.Session.Roots {
+			if w := env.Session.Worktree; w != nil {
+				root = w.Outside(root)
+			}
 			path := filepath.Join(root, ".venv", "bin", "python")
 			if info, err := os.Stat(path); err == nil && !info.IsDir() && o.Trusted(root) {
 				return path

@@ -4,7 +4,8 @@
 # Both are moved out of the way and closed in children. What the code prints goes to
 # descriptors 1 and 2, which are one pipe.
 def _driver():
-    import ast, asyncio, base64, builtins, fcntl, inspect, io, json, linecache, os, signal, sys, traceback, types
+    # asyncio takes as long as all of these, so it is imported when it is needed.
+    import ast, base64, builtins, fcntl, io, json, linecache, os, signal, sys, traceback, types
 
     def away(fd):
         new = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 190)
@@ -16,8 +17,8 @@ def _driver():
     # The code may replace what the driver uses.
     read, write, dup2, fstat, getpid, _exit = os.read, os.write, os.dup2, os.fstat, os.getpid, os._exit
     loads, dumps, set_signal, SIGINT = json.loads, json.dumps, signal.signal, signal.SIGINT
-    compile_, eval_, repr_, set_trace, set_profile = builtins.compile, builtins.eval, builtins.repr, sys.settrace, sys.setprofile
-    iscoroutine, TOP, TracebackException = inspect.iscoroutine, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, traceback.TracebackException
+    compile_, eval_, repr_, isinstance_, set_trace, set_profile = builtins.compile, builtins.eval, builtins.repr, builtins.isinstance, sys.settrace, sys.setprofile
+    Coroutine, TOP, TracebackException = types.CoroutineType, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, traceback.TracebackException
     Expression, Expr, TREE = ast.Expression, ast.Expr, ast.PyCF_ONLY_AST
     modules, cache, b64 = sys.modules, linecache.cache, base64.b64encode
     replace_names, names = vars(builtins).update, dict(vars(builtins))
@@ -74,8 +75,9 @@ def _driver():
 
     def result(value):
         replace_names(names)
-        if not iscoroutine(value):
+        if not isinstance_(value, Coroutine):
             return value
+        import asyncio
         if state.loop is None or state.loop.is_closed():
             state.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(state.loop)
@@ -97,7 +99,7 @@ def _driver():
         cache[name] = (len(code), None, code.splitlines(True), name)
         tree = compile_(code, name, "exec", TREE | TOP, True)
         last = None
-        if tree.body and isinstance(tree.body[-1], Expr):
+        if tree.body and isinstance_(tree.body[-1], Expr):
             last = Expression(tree.body.pop().value)
         if tree.body:
             result(eval_(compile_(tree, name, "exec", TOP, True), space))

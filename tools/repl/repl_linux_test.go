@@ -210,6 +210,23 @@ func TestTrustedInterpreter(t *testing.T) {
 	}
 }
 
+// TestCheckoutInterpreter checks that a session in a git worktree has the interpreter of the checkout.
+func TestCheckoutInterpreter(t *testing.T) {
+	main, folder := t.TempDir(), t.TempDir()
+	python := filepath.Join(main, ".venv", "bin", "python")
+	if err := os.MkdirAll(filepath.Dir(python), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(python, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Trusted: func(root string) bool { return root == main }}
+	env := &tools.Env{Session: session.View{Roots: []string{folder}, Worktree: &session.Worktree{Folder: folder, Main: main}}}
+	if got := o.program(env, "python"); got != python {
+		t.Error(got)
+	}
+}
+
 // TestFigures checks that figures are shown as pictures, with a stand-in for matplotlib.
 func TestFigures(t *testing.T) {
 	need(t, "python3")

@@ -86,6 +86,9 @@ func (o Options) exit(ctx context.Context, env *tools.Env, in ExitInput) (tools.
 		out.Data.text = fmt.Sprintf("The worktree %s stays", plain.Line(w.Folder))
 	}
 	o.Worktrees.Forget(v.Owner())
+	if o.Left != nil {
+		o.Left(w.Folder)
+	}
 	out.Data.text += ". The working directory is " + plain.Line(m.Dir) + "."
 	out.Effect = session.Effect{Move: m}
 	return out, nil

@@ -19,6 +19,8 @@ import (
 // Options holds the services of the tools.
 type Options struct {
 	Worktrees *worktree.Registry
+	// Left is called when a session leaves a worktree, with its folder; nil: nothing is called.
+	Left func(folder string)
 }
 
 // Output describes where the session is after a call.

@@ -173,7 +173,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
-		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
+		roots: c.Roots, files: slices.Clone(c.Protected), closed: c.Closed, log: c.Log, every: guardEvery, settle: guardSettle,
 		journal:        filepath.Join(c.State, "guarded"),
 		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
@@ -291,10 +291,18 @@ func (c *Commands) isClosed() bool {
 	return c.closed
 }
 
+// hidden returns the closed paths, except for absent ones that hold protected names: a name
+// without a file cannot be masked, and the guard examines what appears there.
+func (c *Commands) hidden() []string {
+	return slices.DeleteFunc(slices.Clone(c.config.Closed), func(path string) bool {
+		return !exists(path) && holdsAny(path, c.config.Protected)
+	})
+}
+
 // policy returns the sandbox policy of a command, without caches. temp is its folder
 // for temporary files, and at its workspace. Secrets below the granted paths are hidden, too.
 func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...string) sandbox.Policy {
-	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
+	hidden := append([]string{c.config.State, c.temp.base()}, c.hidden()...)
 	links := sandbox.NewResolver()
 	write, only := c.writableAt(at)
 	programs := slices.Concat(c.programs(), c.programFolders(links))

@@ -19,6 +19,7 @@ import (
 type guard struct {
 	roots          []string               // repositories are searched below them
 	files          []string               // further protected names, such as settings
+	closed         []string               // paths that are hidden from commands if they exist
 	makeQuarantine func() (string, error) // returns the quarantine folder and makes it if absent
 	quarantinePath string                 // the quarantine folder, for texts to the user
 	// tracked returns those of paths, in folder dir, whose contents come from a commit.
@@ -99,6 +100,13 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 		for _, link := range linksTo(n.path, w.bases) {
 			w.links[link], _ = os.Readlink(link)
 		}
+		if g.hides(n.path) {
+			w.trusted[n.path] = true // also if the user makes it meanwhile
+			for _, above := range between(outermost(w.bases, n.path), n.path) {
+				w.trusted[above] = true
+			}
+			continue
+		}
 		g.prepare(n, w.bases)
 		at, err := lookAt(n.path)
 		if err != nil || g.movable(n, f, w) {
@@ -121,6 +129,12 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 		g.timer = time.AfterFunc(g.every, g.tick)
 	}
 	return w, protect
+}
+
+// hides reports whether a command that starts now cannot reach a name, since a folder above
+// it, or the name itself, is hidden.
+func (g *guard) hides(path string) bool {
+	return slices.ContainsFunc(g.closed, func(closed string) bool { return inside(path, closed) && exists(closed) })
 }
 
 // grant lets a command change the paths that it was granted, and returns the rest

@@ -350,6 +350,42 @@ func TestSettingsAbsent(t *testing.T) {
 	}
 }
 
+// TestSettingsRemoved checks that a command cannot make settings whose hidden folder the user
+// has removed since the server started, and that settings stay that the user makes while a
+// command runs that cannot see the folder.
+func TestSettingsRemoved(t *testing.T) {
+	var settings string
+	c, root := guardedCommands(t, func(config *Config) {
+		settings = filepath.Join(config.Roots[0], "conf/mcp/settings.json")
+		config.Closed, config.Protected = []string{filepath.Dir(settings)}, []string{settings}
+		if err := write(config.Roots[0], "conf/mcp/other", "secret"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r, err := c.Start(t.Context(), Spec{Script: "until [ -e go ]; do :; done; cat conf/mcp/*; echo bad >conf/mcp/settings.json", Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(root, "conf/mcp/settings.json", "mine", "go", ""); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.Result(); len(res.Removed) > 0 || text(t, settings) != "mine" {
+		t.Errorf("the user's settings: %q, removed %q", text(t, settings), res.Removed)
+	}
+	if err := os.RemoveAll(root + "/conf"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		said, res := run(t, c, Spec{Script: "mkdir -p conf/mcp; echo bad >conf/mcp/settings.json"})
+		if now := text(t, settings); now != "" || !slices.Equal(res.Removed, []string{settings}) {
+			t.Errorf("%q; removed %q: %s", now, res.Removed, said)
+		}
+		if err := os.RemoveAll(root + "/conf"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLeftByKilled checks that the next server examines the files that commands of
 // a killed server left, and does not touch files that the user made since.
 func TestLeftByKilled(t *testing.T) {

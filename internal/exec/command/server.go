@@ -23,6 +23,7 @@ type ServerSpec struct {
 	Read  []string // further folders that the program reads: those of its installation
 	Owner string   // owner of its network and of its folder for temporary files; no other server has it
 	// The others are those of Spec.
+	Workspace            *Workspace
 	Hide, Protect, Names []string
 	Proxy                func(l net.Listener, local Local) (stop func() []string)
 }
@@ -63,12 +64,12 @@ func (c *Commands) StartServer(ctx context.Context, s ServerSpec) (*Server, erro
 }
 
 func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, err error) {
-	own := Spec{Dir: s.Dir, Owner: s.Owner, Hide: s.Hide, Protect: s.Protect, Names: s.Names, Proxy: s.Proxy, installed: s.Read, server: true}
+	own := Spec{Dir: s.Dir, Owner: s.Owner, Workspace: s.Workspace, Hide: s.Hide, Protect: s.Protect, Names: s.Names, Proxy: s.Proxy, installed: s.Read, server: true}
 	confined, err := c.confines(ctx, own)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.standing(nil); err != nil {
+	if err := c.standing(s.Workspace); err != nil {
 		return nil, err
 	}
 	temp, err := c.temp.of(s.Owner)

@@ -89,6 +89,25 @@ func TestServerConfined(t *testing.T) {
 	}
 }
 
+// TestServerWorktree checks that the server of a git worktree changes files there, and reads
+// the checkout only.
+func TestServerWorktree(t *testing.T) {
+	folder := tempRoot(t)
+	c, root := newCommands(t, func(c *Config) { c.Worktrees = filepath.Dir(folder) })
+	if !c.Report(t.Context()).Write.InForce() {
+		t.Skip("commands are not confined here")
+	}
+	if err := write(root, "f", "content\n", ".git/HEAD", "x"); err != nil {
+		t.Fatal(err)
+	}
+	_, out := startServer(t, c, "{ cat "+root+"/f; echo x >"+root+"/f || echo refused; echo x >"+root+"/.git/HEAD || echo refused; echo x >made && cat made; } 2>/dev/null | tr '\\n' ' '; echo", func(s *ServerSpec) {
+		s.Dir, s.Workspace = folder, &Workspace{Roots: []string{folder}, Folder: folder, Main: root}
+	})
+	if line, err := out.ReadString('\n'); line != "content refused refused x \n" {
+		t.Errorf("%q, %v", line, err)
+	}
+}
+
 // TestServerNetwork checks that a server in the mode Ask reaches its own proxy and nothing else,
 // and that nothing of its network is left after its end.
 func TestServerNetwork(t *testing.T) {

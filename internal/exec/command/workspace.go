@@ -2,7 +2,9 @@ package command
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,7 +35,7 @@ func (w *Workspace) roots() []string {
 var checkoutNames = []string{"HEAD", "index", "ORIG_HEAD", "MERGE_HEAD", "logs/HEAD", "info", "modules", "sequencer", "rebase-merge", "rebase-apply"}
 
 // foreign returns the existing files of the repository that belong to the main checkout or to
-// other worktrees.
+// other worktrees, with the branches that are checked out there. git itself refuses to move those.
 func (w *Workspace) foreign() (out []string) {
 	if w == nil || w.Common == "" {
 		return nil
@@ -46,14 +48,76 @@ func (w *Workspace) foreign() (out []string) {
 	for _, name := range checkoutNames {
 		add(filepath.Join(w.Common, filepath.FromSlash(name)))
 	}
+	checkouts := []string{w.Common}
 	worktrees := filepath.Join(w.Common, "worktrees")
 	entries, _ := os.ReadDir(worktrees)
 	for _, e := range entries {
 		if path := filepath.Join(worktrees, e.Name()); path != w.Own {
 			add(path)
+			checkouts = append(checkouts, path)
+		}
+	}
+	for _, dir := range checkouts {
+		if branch := branchOf(dir); branch != "" {
+			unpack(w.Common, branch)
+			add(filepath.Join(w.Common, filepath.FromSlash(branch)))
+			add(filepath.Join(w.Common, "logs", filepath.FromSlash(branch)))
 		}
 	}
 	return out
+}
+
+// branchOf returns the branch of a checkout, such as refs/heads/main, whose HEAD is in a folder;
+// "" if HEAD is at none.
+func branchOf(dir string) string {
+	branch, ok := strings.CutPrefix(string(readSome(filepath.Join(dir, "HEAD"))), "ref: ")
+	if branch = strings.TrimRight(branch, "\r\n"); !ok || !strings.HasPrefix(branch, "refs/heads/") || branch != path.Clean(branch) {
+		return ""
+	}
+	return branch
+}
+
+// maxPacked is the limit of a file packed-refs that is read, in bytes.
+const maxPacked = 16 << 20
+
+// packedBranch matches a line of packed-refs. Nothing else is written, since a command can change
+// that file.
+var packedBranch = regexp.MustCompile(`(?m)^([0-9a-f]{40}|[0-9a-f]{64}) (refs/heads/.+)$`)
+
+// unpack makes a file for a branch that is only in packed-refs, as git does when the branch
+// moves, so that a mount can protect it. It does nothing if git is at work there, and never leaves
+// the folder of the repository.
+func unpack(common, branch string) {
+	root, err := os.OpenRoot(common)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	if _, err := root.Lstat(branch); err == nil {
+		return
+	}
+	if info, err := root.Lstat("packed-refs"); err != nil || !info.Mode().IsRegular() || info.Size() > maxPacked || root.MkdirAll(filepath.Dir(branch), 0o777) != nil {
+		return
+	}
+	lock, err := root.OpenFile(branch+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return
+	}
+	defer root.Remove(branch + ".lock") // after the rename it has gone
+	defer lock.Close()
+	packed, _ := root.ReadFile("packed-refs")
+	for _, line := range packedBranch.FindAllSubmatch(packed, -1) {
+		if string(line[2]) != branch {
+			continue
+		}
+		if _, err := root.Lstat(branch); err == nil {
+			return // made before the lock
+		}
+		if _, err := lock.Write(append(line[1], '\n')); err == nil && lock.Close() == nil {
+			_ = root.Rename(branch+".lock", branch)
+		}
+		return
+	}
 }
 
 // writableAt returns the folders that commands at a workspace may write to, and those that they
@@ -89,7 +153,7 @@ func (w *Workspace) explain(facts []string) []string {
 	}
 	for i, fact := range facts {
 		path, rest, ok := strings.Cut(fact, " may be read but not changed: ")
-		if ok && rest != "" && inside(path, plain.Line(w.Main)) {
+		if ok && rest != "" && (inside(path, plain.Line(w.Main)) || inside(resolved(filepath.Dir(path)), w.Main) || inside(resolved(path), w.Main)) {
 			facts[i] = path + " is in the main checkout, which is read-only until ExitWorktree"
 		}
 	}

@@ -36,13 +36,13 @@ func Above(dir string, global *List, read func(path string) ([]byte, error)) (f 
 		if ignored == "" && f.Ignored(name, true) {
 			ignored = at
 		}
-		if !more {
-			// The caller adds dir's own lists.
-			return f.Enter(name, Lists{}), ignored
-		}
 		l := listsOf(at, read)
 		if l.Repo {
 			ignored = "" // a repository inside an ignored folder is not ignored
+		}
+		if !more {
+			// The caller adds dir's own lists.
+			return f.Enter(name, Lists{}), ignored
 		}
 		f = f.Enter(name, l)
 		below = rest

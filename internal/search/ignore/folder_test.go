@@ -74,6 +74,12 @@ func TestAbove(t *testing.T) {
 	if f, _ := Above(string(filepath.Separator), nil, d.read); f.Ignored("top", false) {
 		t.Error("the top's own lists are for the caller")
 	}
+	d["/a/r/in/w/.git"], d["/a/r/in/w/e/f"] = "gitdir: /a/r/.git/worktrees/w\n", "" // a worktree, say
+	for dir, want := range map[string]string{"/a/r/in": "/a/r/in", "/a/r/in/x": "/a/r/in", "/a/r/in/w": "", "/a/r/in/w/e": "", "/a/r/in/w/in": ""} {
+		if _, ignored := Above(filepath.FromSlash(dir), nil, d.read); ignored != filepath.FromSlash(want) {
+			t.Errorf("%s is in the ignored folder %q", dir, ignored)
+		}
+	}
 }
 
 func TestExclude(t *testing.T) {
