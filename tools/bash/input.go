@@ -5,7 +5,46 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/terminal"
+	"mcp-toolset/tools"
 )
+
+// Size of the terminal of a command.
+const columns, rows = 80, 24
+
+// errTerminal returns the error of a command that cannot have a terminal here.
+func errTerminal(why string) error {
+	return &tools.Fault{Fact: "a command has a terminal only inside the sandbox of Linux: " + why, Next: "Use stdin instead of tty."}
+}
+
+// terminal returns a terminal for the command, and where its answers to the program arrive.
+// Answers that are not taken are lost.
+func (c *call) terminal(ctx context.Context) (*terminal.Emulator, <-chan []byte, error) {
+	if err := c.o.Commands.Terminals(ctx); err != nil {
+		return nil, nil, errTerminal(plain.Line(err.Error()))
+	}
+	answers := make(chan []byte, 16)
+	return terminal.NewEmulator(columns, rows, func(p []byte) {
+		select {
+		case answers <- p:
+		default:
+		}
+	}), answers, nil
+}
+
+// reply types the answers of the terminal until the end of the command, which closes its input.
+func (j *job) reply(answers <-chan []byte) {
+	for {
+		select {
+		case p := <-answers:
+			_, _ = j.input.Write(p)
+		case <-j.Done():
+			return
+		}
+	}
+}
 
 // Send writes to the standard input of the command.
 func (e *taskJob) Send(ctx context.Context, input []byte) (n int, err error) {
@@ -52,6 +91,9 @@ func (e *taskJob) CloseInput() error {
 
 // HasInput reports whether the command was started with an open standard input.
 func (e *taskJob) HasInput() bool { return e.input != nil }
+
+// Terminal returns the terminal of the command, or nil if it has none.
+func (e *taskJob) Terminal() *terminal.Emulator { return e.screen }
 
 // Containment reports whether the command is contained and, if not, whether it was to run
 // outside the sandbox.

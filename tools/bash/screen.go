@@ -36,7 +36,7 @@ var transparent = []string{"bash", "command", "doas", "env", "exec", "nice", "no
 // fullScreen returns an error if the command runs a full-screen program, or nil. It
 // ignores programs that other programs run elsewhere or in a terminal of their own.
 func (j *judged) fullScreen() error {
-	if j == nil {
+	if j == nil || j.terminal {
 		return nil
 	}
 	outer := ""

@@ -79,7 +79,7 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 		add(useFile, devices...),
 	)
 	if l.terminals {
-		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker))
+		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker, ownTerminal))
 	}
 	if p.resolves() {
 		err = errors.Join(err, add(readAll|ll.AccessFSResolveUnix, nameServices...))

@@ -28,6 +28,7 @@ type Log struct {
 	path     string
 	identity os.FileInfo
 	out      io.Writer // file, except in tests
+	tap      io.Writer // gets the output too; nil: none
 	full     chan struct{}
 	done     chan struct{}
 
@@ -44,6 +45,10 @@ type Log struct {
 	storeErr error    // why storing stopped
 	removed  bool
 }
+
+// Tap has the output written to w too, whose Write must not block or fail. It must be called before
+// Pump.
+func (l *Log) Tap(w io.Writer) { l.tap = w }
 
 // Pump reads output from the read end of a pipe, until its end or Finish, and closes it. It
 // continues to read after storing has stopped, so that the command never blocks. It must be called
@@ -101,6 +106,9 @@ func (l *Log) finish() {
 func (l *Log) append(p []byte) {
 	if len(p) == 0 {
 		return
+	}
+	if l.tap != nil {
+		_, _ = l.tap.Write(p)
 	}
 	l.mu.Lock()
 	stored, stopped := l.stored, l.storeErr != nil
