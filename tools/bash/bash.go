@@ -164,7 +164,11 @@ func newBash(o Options) *tools.Tool {
 				j.distrust = "what it reads is only known later"
 			}
 			j.terminal = in.TTY
-			return prepared{in, j}, in.validate(o, "Bash", j)
+			err := in.validate(o, "Bash", j)
+			if err == nil && in.TTY {
+				err = canTerminal(context.Background(), o)
+			}
+			return prepared{in, j}, err
 		},
 		Parts: func(_ *tools.Env, in prepared) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check: func(env *tools.Env, in prepared) *policy.Decision {

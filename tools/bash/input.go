@@ -19,11 +19,19 @@ func errTerminal(why string) error {
 	return &tools.Fault{Fact: "a command has a terminal only inside the sandbox of Linux: " + why, Next: "Use stdin instead of tty."}
 }
 
+// canTerminal returns the error of a command with a terminal, or nil if it can have one.
+func canTerminal(ctx context.Context, o Options) error {
+	if err := o.Commands.Terminals(ctx); err != nil {
+		return errTerminal(plain.Line(err.Error()))
+	}
+	return nil
+}
+
 // terminal returns a terminal for the command, and where its answers to the program arrive.
 // Answers that are not taken are lost.
 func (c *call) terminal(ctx context.Context) (*terminal.Emulator, <-chan []byte, error) {
-	if err := c.o.Commands.Terminals(ctx); err != nil {
-		return nil, nil, errTerminal(plain.Line(err.Error()))
+	if err := canTerminal(ctx, c.o); err != nil {
+		return nil, nil, err
 	}
 	answers := make(chan []byte, 16)
 	return terminal.NewEmulator(columns, rows, func(p []byte) {

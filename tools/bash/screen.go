@@ -51,7 +51,7 @@ func (j *judged) fullScreen() error {
 		if path := c.Words[0]; strings.Contains(path, "/") && !strings.HasPrefix(path, "/usr/") && !strings.HasPrefix(path, "/bin/") {
 			continue // a program of the project that has the same name
 		}
-		return fault.New(c.Name+" is a full-screen program, and commands have no terminal", s.next)
+		return fault.New(c.Name+" is a full-screen program, and without tty commands have no terminal", s.next)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func handled(abi int) uint64 {
 }
 
 // devices lists the device files that every program may use. /dev/tty is not one of
-// them: commands have no terminal, and the user's typed input is not for them.
+// them: the user's typed input is not for commands.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // rulesetAttr returns the parts of the policy that an ABI can restrict.
