@@ -9,7 +9,7 @@ import (
 )
 
 // drainWait is the timeout for the end of what a terminal shows, after its processes have ended.
-const drainWait = time.Second
+const drainWait = 5 * time.Second
 
 // relay copies between a terminal and the pipes of a command, in its supervisor. It uses the
 // descriptor of the terminal that the command cannot have, with read and write only.
