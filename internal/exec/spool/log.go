@@ -56,7 +56,9 @@ func (l *Log) Tap(w io.Writer) { l.tap = w }
 func (l *Log) Pump(r *os.File) error {
 	defer r.Close()
 	defer l.finish()
-	enlarge(r)
+	if l.tap == nil { // it may be slow, and the rest has to be read soon after the end
+		enlarge(r)
+	}
 	l.mu.Lock()
 	l.in = r
 	if l.broken {

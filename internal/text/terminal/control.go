@@ -7,13 +7,15 @@ func (e *Emulator) escape(r rune) {
 	e.state = nil
 	switch r {
 	case '[':
-		e.state = e.sequence
+		e.state = (*Emulator).sequence
 	case ']', 'P', 'X', '^', '_':
-		e.state = func(rune) {} // a string, which an escape or a bell ends
-	case '(', ')':
-		e.state = func(set rune) { e.graphic[r-'('], e.state = set == '0', nil }
+		e.state = func(*Emulator, rune) {} // a string, which an escape or a bell ends
+	case '(':
+		e.state = func(e *Emulator, set rune) { e.graphic[0], e.state = set == '0', nil }
+	case ')':
+		e.state = func(e *Emulator, set rune) { e.graphic[1], e.state = set == '0', nil }
 	case '*', '+', '-', '.', '/', '#', '%', ' ':
-		e.state = func(rune) { e.state = nil }
+		e.state = func(e *Emulator, _ rune) { e.state = nil }
 	case '7':
 		e.saved = e.position
 	case '8':

@@ -38,10 +38,10 @@ type Emulator struct {
 	application bool // cursor keys are those of applications
 	last        rune // last character
 
-	state  func(rune) // of the parser; nil: text
-	part   []byte     // beginning of a character
-	kind   rune       // prefix of a control sequence, such as '?'; 0: none
-	middle rune       // its intermediate character; 0: none
+	state  func(*Emulator, rune) // of the parser; nil: text
+	part   []byte                // beginning of a character
+	kind   rune                  // prefix of a control sequence, such as '?'; 0: none
+	middle rune                  // its intermediate character; 0: none
 	params []int
 }
 
@@ -64,18 +64,20 @@ const (
 // the program; it must not block or call the Emulator.
 func NewEmulator(cols, rows int, answer func([]byte)) *Emulator {
 	e := &Emulator{cols: cols, rows: rows, answer: answer}
+	for range rows {
+		e.lines = append(e.lines, make([]rune, cols))
+		e.other = append(e.other, make([]rune, cols))
+	}
 	e.reset()
 	return e
 }
 
 func (e *Emulator) reset() {
-	grid := func() (g [][]rune) {
-		for range e.rows {
-			g = append(g, slices.Repeat([]rune{blank}, e.cols))
-		}
-		return g
+	for y := range e.rows {
+		fill(e.lines[y])
+		fill(e.other[y])
 	}
-	e.lines, e.other, e.alternate = grid(), grid(), false
+	e.alternate = false
 	e.position, e.saved = position{}, position{}
 	e.top, e.bottom, e.wraps, e.inserts, e.application, e.last = 0, e.rows-1, true, false, false, 0
 }
@@ -130,14 +132,14 @@ func (e *Emulator) put(r rune) {
 	const can, sub, esc = 0x18, 0x1a, 0x1b
 	switch {
 	case r == esc:
-		e.state, e.kind, e.middle, e.params = e.escape, 0, 0, []int{0}
+		e.state, e.kind, e.middle, e.params = (*Emulator).escape, 0, 0, append(e.params[:0], 0)
 	case r == can || r == sub:
 		e.state = nil
 	case r < ' ':
 		e.control(r)
 	case r >= 0x7f && r < 0xa0:
 	case e.state != nil:
-		e.state(r)
+		e.state(e, r)
 	default:
 		e.print(r)
 	}
@@ -253,16 +255,18 @@ func (e *Emulator) down() {
 // scroll moves the rows from a row to the bottom up by n, or down if n is negative.
 func (e *Emulator) scroll(from, n int) {
 	area := e.lines[from : e.bottom+1]
-	n = min(max(n, -len(area)), len(area))
-	turn := (n + len(area)) % len(area)
-	copy(area, slices.Concat(area[turn:], area[:turn]))
-	if n < 0 {
-		area = area[:-n]
-	} else {
-		area = area[len(area)-n:]
-	}
-	for _, line := range area {
-		fill(line)
+	last := len(area) - 1
+	for range min(max(n, -n), len(area)) {
+		if line := area[last]; n < 0 {
+			copy(area[1:], area)
+			area[0] = line
+			fill(line)
+		} else {
+			line = area[0]
+			copy(area, area[1:])
+			area[last] = line
+			fill(line)
+		}
 	}
 }
 
