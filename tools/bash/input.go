@@ -67,7 +67,10 @@ func (e *taskJob) Send(ctx context.Context, input []byte) (n int, err error) {
 	}
 	// A write waits while the pipe is full.
 	stop := context.AfterFunc(ctx, func() { _ = e.input.SetWriteDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer func() {
+		stop()
+		_ = e.input.SetWriteDeadline(time.Time{}) // for the answers of a terminal
+	}()
 	return e.input.Write(input)
 }
 

@@ -2,6 +2,7 @@ package process
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -39,6 +40,41 @@ func TestTerminal(t *testing.T) {
 	if !strings.HasPrefix(got, "/dev/pts/0\n30 100\n4\ntyped\n1\n2\n") || !strings.HasSuffix(got, "\n19999\n20000\n") || len(got) != 108894+len("/dev/pts/0\n30 100\n4\ntyped\n") || e.Code != 3 {
 		t.Errorf("%+v %d bytes: %.100q", e, len(got), got)
 	}
+}
+
+// TestTerminalDrains checks that a server that reads late gets all output of a command that has
+// ended.
+func TestTerminalDrains(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
+	if _, err := r.Tier(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	in, typing, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typing.Close()
+	out, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	s := script(t, "head -c 100000 /dev/zero")
+	s.Input, s.Output, s.Terminal, s.Confine = in, write, &TerminalSize{100, 30}, json.RawMessage(`"terminal"`)
+	p, err := r.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+		t.Error("it ended before its output")
+	case <-time.After(300 * time.Millisecond):
+	}
+	if got, err := io.ReadAll(out); len(got) != 100000 || err != nil {
+		t.Error(len(got), err)
+	}
+	wait(t, p)
 }
 
 // TestTerminalEnds checks that commands with terminals end however they use them.

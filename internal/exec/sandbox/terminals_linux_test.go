@@ -25,7 +25,7 @@ func TestTerminals(t *testing.T) {
 			s.steps(t, at, p, []step{
 				{"echo x > " + theirs, false, ""},
 				{"exec 3< " + theirs, false, ""},
-				{"exec 3< /dev/tty", false, ""}, // it has none
+				{"exec 3< /dev/tty", false, ""},                                            // it has none
 				{"[ $(ls /dev/pts | wc -l) = 1 ] && [ -c /dev/pts/ptmx ]", true, "mounts"}, // only ptmx
 			})
 			if at == plain {

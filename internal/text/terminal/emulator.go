@@ -168,7 +168,7 @@ var drawings = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼�
 
 // print shows a character.
 func (e *Emulator) print(r rune) {
-	if r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+	if r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Zl, unicode.Zp) {
 		return
 	}
 	if e.graphic[e.shift] && r >= '`' && r <= '~' {

@@ -65,7 +65,7 @@ func TestEmulator(t *testing.T) {
 		{"漢字a\r漢b", "漢b a @1,4"},
 		{"12345678 漢", "12345678/漢 @2,3"},
 		{"漢\x1b[2Gx", " x @1,3"},
-		{"e\u0301a\u200bb", "eab @1,4"},
+		{"e\u0301a\u200b\u2028b", "eab @1,4"},
 		{"a\xffb\xe6\xbc", "a\ufffdb @1,4"},
 		{"\x1b[2;2H\x1b[6n\x1b[5n\x1b[c\x1b[>c", ` @2,2 "\x1b[2;2R\x1b[0n\x1b[?6c\x1b[>0;10;0c"`},
 		{"\x1b[2;3r\x1b[?6hx\x1b[9;1Hy\x1b[6n", `/x/y @3,2 "\x1b[2;2R"`},
