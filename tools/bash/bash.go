@@ -29,6 +29,7 @@ type Input struct {
 	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. A later answer reports the end; TaskOutput waits for it, TaskStop ends it"`
 	Stdin           bool   `json:"stdin,omitempty" jsonschema:"With run_in_background: an open standard input, for TaskInput"`
+	TTY             bool   `json:"tty,omitempty" jsonschema:"With run_in_background: a terminal of 80x24, for TaskInput"`
 	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside the sandbox, if it cannot work in there. Always asks the user"`
 }
 
@@ -159,10 +160,15 @@ func newBash(o Options) *tools.Tool {
 		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			j := judge(env, o.Commands, in.Command)
-			if in.Stdin {
+			if in.Stdin || in.TTY {
 				j.distrust = "what it reads is only known later"
 			}
-			return prepared{in, j}, in.validate(o, "Bash", j)
+			j.terminal = in.TTY
+			err := in.validate(o, "Bash", j)
+			if err == nil && in.TTY {
+				err = canTerminal(context.Background(), o)
+			}
+			return prepared{in, j}, err
 		},
 		Parts: func(_ *tools.Env, in prepared) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check: func(env *tools.Env, in prepared) *policy.Decision {
@@ -254,7 +260,7 @@ func checkPosix(c *command.Commands) error {
 func (in prepared) call(o Options, env *tools.Env, tool string) *call {
 	return &call{
 		o: o, env: env, tool: tool, command: in.Command, timeout: in.Timeout, description: in.Description,
-		background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged, stdin: in.Stdin,
+		background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged, stdin: in.Stdin, tty: in.TTY,
 	}
 }
 
@@ -282,6 +288,12 @@ func describe(text, description string) string {
 func (in Input) validate(o Options, tool string, j *judged) error {
 	if in.Stdin && !in.RunInBackground {
 		return &tools.Fault{Fact: "stdin is for background tasks only", Next: "Add run_in_background, or leave stdin out."}
+	}
+	if in.TTY && !in.RunInBackground {
+		return &tools.Fault{Fact: "tty is for background tasks only", Next: "Add run_in_background, or leave tty out."}
+	}
+	if in.TTY && in.DisableSandbox {
+		return errTerminal("dangerouslyDisableSandbox is set")
 	}
 	if in.RunInBackground {
 		return validate(in.Command, in.Timeout, max(o.Most, mostBackground), nextShorter, j)

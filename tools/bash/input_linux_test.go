@@ -51,7 +51,7 @@ func TestTaskInput(t *testing.T) {
 	}{
 		{map[string]any{"task_id": id, "text": "a b\\n"}, "Task $TASK: running, 0 s\n[no output since]\n[next offset 0]"}, // no newline is added
 		{map[string]any{"task_id": id, "text": "\nc\n"}, "Task $TASK: running, N s\ngot a b\\n\ngot c\n[next offset 16]"},
-		{map[string]any{"task_id": id}, "error: there is nothing to send. Give text or eof."},
+		{map[string]any{"task_id": id}, "error: there is nothing to send. Give text, keys or eof."},
 		{map[string]any{"task_id": id, "text": strings.Repeat("x", 65537)}, "error: text has 65537 bytes; the most is 65536. Send it in parts, or let the program read a file."},
 		{map[string]any{"task_id": "abcdef", "text": "x"}, "error: there is no background task abcdef. TaskOutput without task_id lists those there are; one that has ended is forgotten after an hour."},
 		{map[string]any{"task_id": id, "text": "d\n", "eof": true}, "Task $TASK: exit code 3\ngot d\nend"},

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/terminal"
 )
 
 // job adapts a running command to a task.
@@ -23,9 +24,10 @@ type job struct {
 	command string
 	answers *shellsafe.Analysis // decides whether exit code 1 is a result rather than a failure
 	grace   time.Duration
-	limit   time.Duration // the timeout that ended it, if any
-	input   *os.File      // write end of its standard input; nil: it has none
-	left    bool          // whether it was to run outside the sandbox
+	limit   time.Duration      // the timeout that ended it, if any
+	input   *os.File           // write end of its standard input; nil: it has none
+	screen  *terminal.Emulator // nil: it has no terminal
+	left    bool               // whether it was to run outside the sandbox
 }
 
 var _ task.Job = (*job)(nil)

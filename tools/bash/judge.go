@@ -19,6 +19,7 @@ type judged struct {
 	roots      []string
 	syntax     string              // syntax error of the command; "" if it has none
 	powerShell *powershell.Command // set for PowerShell; Analysis is then empty
+	terminal   bool                // whether the command gets a terminal
 	distrust   string              // why a program with the name of a harmless one may be another; "" if none may
 }
 

@@ -31,6 +31,7 @@ type call struct {
 	readOnly    bool // of BashReadOnly
 	unsandboxed bool // run outside the sandbox
 	stdin       bool // open standard input
+	tty         bool // a terminal
 	judged      *judged
 }
 
@@ -69,13 +70,23 @@ func (c *call) start(ctx context.Context) (*job, error) {
 		return nil, err
 	}
 	j := &job{tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace, left: c.unsandboxed}
+	var answers <-chan []byte
+	if c.tty {
+		if j.screen, answers, err = c.terminal(ctx); err != nil {
+			return nil, err
+		}
+		spec.Terminal = j.screen
+	}
 	for range 2 {
-		if c.stdin {
+		if c.stdin || c.tty {
 			if spec.Input, j.input, err = os.Pipe(); err != nil {
 				return nil, c.startError(ctx, fmt.Errorf("making a pipe: %w", err))
 			}
 		}
 		if j.Running, err = c.o.Commands.Start(ctx, spec); err == nil {
+			if c.tty {
+				go j.reply(answers)
+			}
 			return j, nil
 		}
 		_ = j.CloseInput()
@@ -103,7 +114,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	for _, g := range kept.Grants {
 		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create, List: g.List})
 	}
-	if s.Uncontained = c.unsandboxed || !c.readOnly && c.judged.signals(); s.Uncontained {
+	if s.Uncontained = c.unsandboxed || !c.readOnly && !c.tty && c.judged.signals(); s.Uncontained {
 		return s, nil
 	}
 	if !c.judged.readOnly() || c.readOnly {

@@ -10,8 +10,8 @@ import (
 // alternative, and that the same program is accepted when it works without a terminal.
 func TestFullScreen(t *testing.T) {
 	const (
-		edit = " is a full-screen program, and commands have no terminal. Use Read to see a file, and Edit or Write to change it."
-		look = " is a full-screen program, and commands have no terminal. Use ps, ls or another command that only prints."
+		edit = " is a full-screen program, and without tty commands have no terminal. Use Read to see a file, and Edit or Write to change it."
+		look = " is a full-screen program, and without tty commands have no terminal. Use ps, ls or another command that only prints."
 	)
 	for command, want := range map[string]string{
 		"vim x":                       "vim" + edit,
@@ -21,8 +21,8 @@ func TestFullScreen(t *testing.T) {
 		"bash -c 'vim x'":             "vim" + edit,
 		"for f in *; do vim $f; done": "vim" + edit,
 		"emacs -nw x":                 "emacs" + edit,
-		"top":                         "top is a full-screen program, and commands have no terminal. Use top -b -n 1, or ps.",
-		"top -d 1":                    "top is a full-screen program, and commands have no terminal. Use top -b -n 1, or ps.",
+		"top":                         "top is a full-screen program, and without tty commands have no terminal. Use top -b -n 1, or ps.",
+		"top -d 1":                    "top is a full-screen program, and without tty commands have no terminal. Use top -b -n 1, or ps.",
 		"htop":                        "htop" + look,
 		"vim --version":               "",
 		"vim -es -c 'g/x/d' -c wq f":  "",

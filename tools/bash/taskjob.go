@@ -8,6 +8,7 @@ import (
 
 	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/terminal"
 )
 
 // taskJob is a command in the task registry. After the command has ended, it holds only
@@ -17,6 +18,7 @@ type taskJob struct {
 	done   <-chan struct{}
 	output *spool.Log
 	input  *os.File            // write end of its standard input; nil: it has none
+	screen *terminal.Emulator  // nil: it has no terminal
 	inside bool                // whether it is contained
 	left   bool                // whether it was to run outside the sandbox
 	job    atomic.Pointer[job] // nil after settle
@@ -26,7 +28,7 @@ type taskJob struct {
 var _ task.Receiver = (*taskJob)(nil)
 
 func newTaskJob(j *job) *taskJob {
-	e := &taskJob{title: j.Title(), done: j.Done(), output: j.Output(), input: j.input, inside: j.Contained(), left: j.left}
+	e := &taskJob{title: j.Title(), done: j.Done(), output: j.Output(), input: j.input, screen: j.screen, inside: j.Contained(), left: j.left}
 	e.job.Store(j)
 	return e
 }

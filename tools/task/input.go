@@ -9,10 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/terminal"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -31,9 +34,10 @@ const (
 
 // SendInput holds the arguments of TaskInput.
 type SendInput struct {
-	TaskID string `json:"task_id" minLength:"1" jsonschema:"Id of the task"`
-	Text   string `json:"text,omitempty" jsonschema:"Text to write, with \\n at the end of a line"`
-	EOF    bool   `json:"eof,omitempty" jsonschema:"End the input"`
+	TaskID string   `json:"task_id" minLength:"1" jsonschema:"Id of the task"`
+	Text   string   `json:"text,omitempty" jsonschema:"Text to write, with \\n at the end of a line"`
+	Keys   []string `json:"keys,omitempty" maxItems:"256" jsonschema:"Keys to press after text, for a task with tty: enter, tab, shift-tab, escape, space, backspace, insert, delete, up, down, left, right, home, end, page-up, page-down, f1 to f12, ctrl-a to ctrl-z, alt-x for any x"`
+	EOF    bool     `json:"eof,omitempty" jsonschema:"End the input"`
 }
 
 // SendOutput describes what a task has taken, and its output since.
@@ -41,7 +45,7 @@ type SendOutput struct {
 	TaskID     string `json:"task_id" jsonschema:"The task"`
 	Status     string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
 	Bytes      int    `json:"bytes" jsonschema:"Bytes that it has taken"`
-	Output     string `json:"output" jsonschema:"Output since the call"`
+	Output     string `json:"output" jsonschema:"Output since the call; with tty, the screen"`
 	NextOffset int64  `json:"next_offset" jsonschema:"Offset for TaskOutput to read on, in bytes"`
 
 	text string
@@ -71,7 +75,7 @@ func NewInput(o Options) *tools.Tool {
 			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
 		},
 		Check:           func(env *tools.Env, in SendInput) *policy.Decision { return checkInput(env, in, o) },
-		ClassifierInput: func(in SendInput) string { return in.Text },
+		ClassifierInput: func(in SendInput) string { return strings.Join(append([]string{in.Text}, in.Keys...), "\n") },
 		Call: func(ctx context.Context, env *tools.Env, in SendInput) (tools.Result[SendOutput], error) {
 			return send(ctx, env, in, o)
 		},
@@ -81,24 +85,64 @@ func NewInput(o Options) *tools.Tool {
 
 // describeInput returns one line on a call for the user.
 func describeInput(in SendInput) string {
-	what := plain.Quote(in.Text)
-	switch {
-	case in.Text == "":
-		what = "the end of its input"
-	case in.EOF:
-		what += " and the end of its input"
+	var what []string
+	if in.Text != "" {
+		what = append(what, plain.Quote(in.Text))
 	}
-	return fmt.Sprintf("Send the background task %s: %s", plain.Line(in.TaskID), what)
+	if len(in.Keys) > 0 {
+		what = append(what, "the keys "+plain.Line(strings.Join(in.Keys, ", ")))
+	}
+	if in.EOF {
+		what = append(what, "the end of its input")
+	}
+	return fmt.Sprintf("Send the background task %s: %s", plain.Line(in.TaskID), strings.Join(what, " and "))
 }
 
 func (in SendInput) validate() error {
 	switch {
-	case in.Text == "" && !in.EOF:
-		return fault.New("there is nothing to send", "Give text or eof.")
+	case in.Text == "" && !in.EOF && len(in.Keys) == 0:
+		return fault.New("there is nothing to send", "Give text, keys or eof.")
 	case len(in.Text) > maxText:
 		return fault.New(fmt.Sprintf("text has %d bytes; the most is %d", len(in.Text), maxText), "Send it in parts, or let the program read a file.")
 	}
+	for _, key := range in.Keys {
+		if terminal.IsKey(key) {
+			continue
+		}
+		next := "Use names such as enter, up, f1, ctrl-c and alt-x."
+		if utf8.RuneCountInString(key) == 1 {
+			next = "Give characters as text."
+		} else if near := nearest.Names(strings.ToLower(key), terminal.KeyNames(), 3); len(near) > 0 {
+			next = "Did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return fault.New("there is no key "+plain.Quote(key), next)
+	}
 	return nil
+}
+
+// bytes returns what a task gets: the text and what a terminal sends for the keys.
+func (in SendInput) bytes(task string, screen *terminal.Emulator) ([]byte, error) {
+	switch {
+	case screen == nil && len(in.Keys) > 0:
+		return nil, fault.New("the background task "+task+" has no terminal, so that there are no keys", "Give text, or start it again by Bash with run_in_background and tty.")
+	case screen != nil && in.EOF:
+		return nil, fault.New("the input of a terminal has no end", "Press the key ctrl-d at the beginning of a line.")
+	}
+	input := in.Text
+	for _, key := range in.Keys {
+		input += screen.Key(key)
+	}
+	return []byte(input), nil
+}
+
+// describeScreen returns what a terminal shows.
+func describeScreen(screen *terminal.Emulator) string {
+	text, row, col, ok := screen.Text()
+	if !ok {
+		return "[the screen is not known: its program has written something that the server cannot show]\n"
+	}
+	cols, rows := screen.Size()
+	return fmt.Sprintf("[screen of %dx%d, cursor in row %d, column %d]\n%s\n", cols, rows, row, col, text)
 }
 
 // receiver returns the task with an id if it was started with an input.
@@ -143,17 +187,22 @@ func send(ctx context.Context, env *tools.Env, in SendInput, o Options) (tools.R
 	if hasEnded(t) {
 		return none, fault.New("the background task "+t.ID+" has ended", "TaskOutput shows its output.")
 	}
+	screen := r.Terminal()
+	input, err := in.bytes(t.ID, screen)
+	if err != nil {
+		return none, err
+	}
 	log := t.Output()
 	mark := log.Mark()
 	taking, cancel := context.WithTimeout(ctx, takeWait)
-	n, err := r.Send(taking, []byte(in.Text))
+	n, err := r.Send(taking, input)
 	cancel()
 	slow := errors.Is(err, os.ErrDeadlineExceeded)
 	switch {
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	case errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
-		return none, fault.New(fmt.Sprintf("the input of the background task %s is closed; it has taken %d of %d bytes", t.ID, n, len(in.Text)), "TaskOutput shows how it goes on.")
+		return none, fault.New(fmt.Sprintf("the input of the background task %s is closed; it has taken %d of %d bytes", t.ID, n, len(input)), "TaskOutput shows how it goes on.")
 	case err != nil && !slow:
 		return none, fault.New("the input could not be written: "+plain.Line(err.Error()), "TaskOutput shows how the task is.")
 	}
@@ -170,9 +219,12 @@ func send(ctx context.Context, env *tools.Env, in SendInput, o Options) (tools.R
 	var b strings.Builder
 	fmt.Fprintf(&b, "Task %s: %s\n%s", t.ID, how(s, time.Now()), notes(s))
 	if slow {
-		fmt.Fprintf(&b, "[the task does not read: it has taken %d of %d bytes%s]\n", n, len(in.Text), map[bool]string{true: ", and its input is not closed"}[in.EOF])
+		fmt.Fprintf(&b, "[the task does not read: it has taken %d of %d bytes%s]\n", n, len(input), map[bool]string{true: ", and its input is not closed"}[in.EOF])
 	}
 	switch {
+	case screen != nil:
+		out.Output = describeScreen(screen)
+		b.WriteString(out.Output)
 	case err != nil:
 		b.WriteString("[its output cannot be shown: " + plain.Line(err.Error()) + "]\n")
 	case view.Binary:

@@ -171,6 +171,9 @@ func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Re
 	out := Output{TaskID: t.ID, Status: string(s.State), Detail: how(s, time.Now()), ExitCode: exitCode(s), Output: seen.text, NextOffset: seen.next, More: seen.more}
 	out.text = fmt.Sprintf("Task %s: %s\n%s%s", t.ID, out.Detail, notes(s), seen.text)
 	out.text = strings.TrimSuffix(out.text+seen.onward(s), "\n")
+	if r, ok := t.Job.(tasks.Receiver); ok && r.Terminal() != nil && s.State == tasks.Running {
+		out.text += "\n" + strings.TrimSuffix(describeScreen(r.Terminal()), "\n")
+	}
 	meta := Meta(t.ID, s)
 	meta[MetaNextOffset], meta[MetaMore] = seen.next, seen.more
 	return tools.Result[Output]{Data: out, Meta: meta}, nil

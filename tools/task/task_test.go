@@ -191,7 +191,7 @@ func TestDefinitions(t *testing.T) {
 		inputs        string
 	}{
 		{"TaskOutput", "[BashOutput]", tools.Hints{ReadOnly: true, Idempotent: true}, "[task_id bash_id block timeout offset filter]"},
-		{"TaskInput", "[]", tools.Hints{Destructive: true, OpenWorld: true}, "[task_id text eof]"},
+		{"TaskInput", "[]", tools.Hints{Destructive: true, OpenWorld: true}, "[task_id text keys eof]"},
 		{"TaskStop", "[KillShell KillBash]", tools.Hints{Idempotent: true}, "[task_id shell_id]"},
 	} {
 		tool := New(Options{Tasks: tasks.New(time.Now)})[i]

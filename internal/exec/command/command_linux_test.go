@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/text/terminal"
 )
 
 // TestMain lets the test binary act as its own supervisor.
@@ -114,5 +117,42 @@ func TestRun(t *testing.T) {
 	t.Log(text, res)
 	if !strings.Contains(text, "x") {
 		t.Error(text)
+	}
+}
+
+// TestTerminals checks that commands have terminals only where the trial had some of its own.
+func TestTerminals(t *testing.T) {
+	t.Parallel()
+	c, _ := newCommands(t, nil)
+	held := []sandbox.Canary{{Promise: "write", Held: true}, {Promise: "work", Held: true}}
+	for want, trial := range map[string]Trial{
+		"<nil>":     {Canaries: held, Coverage: sandbox.Coverage{Terminals: true}},
+		"no kernel": failing,
+		"the containment has no terminals of its own here": {Canaries: held},
+	} {
+		believe(c, trial, Trial{})
+		if got := fmt.Sprint(c.Terminals(t.Context())); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestTerminalElsewhere checks that a command never gets a terminal among those of others, also if
+// the trial had its own.
+func TestTerminalElsewhere(t *testing.T) {
+	t.Parallel()
+	c, root := newCommands(t, nil)
+	_ = c.runner.Close(0)
+	c.runner = process.NewRunner(process.Config{Tiers: []process.Tier{process.Subreaper}})
+	t.Cleanup(func() { _ = c.runner.Close(0) })
+	believe(c, Trial{Canaries: []sandbox.Canary{{Promise: "write", Held: true}, {Promise: "work", Held: true}}, Coverage: sandbox.Coverage{Terminals: true}}, Trial{})
+	in, typing, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typing.Close()
+	_, err = c.Start(t.Context(), Spec{Script: "tty", Dir: root, Input: in, Terminal: terminal.NewEmulator(80, 24, func([]byte) {})})
+	if err == nil || !strings.Contains(err.Error(), "less is in force than when it was tried") {
+		t.Error(err)
 	}
 }

@@ -18,6 +18,7 @@ type confinement struct {
 	Policy          sandbox.Policy
 	Landlock        int
 	Seccomp, Mounts bool
+	Terminals       bool   // for a command with a terminal
 	Say             string // file to which the supervisor writes the Coverage; "": none
 }
 
@@ -80,7 +81,7 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 	}
 	p.Network = p.Network && (p.OwnNetwork || !s.server || c.config.Network != Ask)
 	e.policy = &p
-	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts}), nil
+	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts, Terminals: s.Terminal != nil}), nil
 }
 
 func encode(v any) json.RawMessage {
@@ -100,7 +101,7 @@ func Supervise() int {
 			return err
 		}
 		return sandbox.Within(c.Policy, join, func(has sandbox.Coverage) error {
-			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts {
+			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts || c.Terminals && !has.Terminals {
 				return fmt.Errorf("less is in force than when it was tried: %s", strings.Join(has.Missing, "; "))
 			}
 			if c.Say != "" {

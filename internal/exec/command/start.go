@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/text/terminal"
 )
 
 // Spec describes a command to start.
@@ -57,6 +58,9 @@ type Spec struct {
 	// is the write end of a pipe for standard error; nil: it goes to the output. Start
 	// always closes both.
 	Input, Errors *os.File
+	// Terminal gives the command a terminal of its own, if Terminals permits it. Terminal shows
+	// the output, and Input is typed. nil: none.
+	Terminal *terminal.Emulator
 
 	installed []string // further folders that it reads, unless they hold hidden paths
 	// server is set for a program of StartServer. Nobody can be asked before it starts, so in
@@ -177,6 +181,11 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if s.Judged {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
+	if s.Terminal != nil {
+		cols, rows := s.Terminal.Size()
+		spec.Terminal = &process.TerminalSize{Columns: uint16(cols), Rows: uint16(rows)}
+		spec.Env = lastOfEach(append(spec.Env, "TERM=xterm-256color"))
+	}
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
 	}
@@ -202,14 +211,14 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if s.Uncontained {
 		runner = c.free
 	}
-	if err := r.start(ctx, runner, s.Name, spec); err != nil {
+	if err := r.start(ctx, runner, s, spec); err != nil {
 		r.release()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Running) start(ctx context.Context, runner *process.Runner, name string, spec process.Spec) error {
+func (r *Running) start(ctx context.Context, runner *process.Runner, s Spec, spec process.Spec) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("making a pipe: %w", err)
@@ -217,11 +226,14 @@ func (r *Running) start(ctx context.Context, runner *process.Runner, name string
 	// Go's pipes do not block, and the command would inherit that mode: most programs
 	// treat a full pipe as an error then. Fd makes this end block.
 	_ = out.Fd()
-	log, err := r.commands.output.New(name)
+	log, err := r.commands.output.New(s.Name)
 	if err != nil {
 		return errors.Join(err, in.Close(), out.Close())
 	}
 	r.Output = log
+	if s.Terminal != nil {
+		log.Tap(s.Terminal)
+	}
 	pumped := make(chan error, 1)
 	go func() { pumped <- log.Pump(in) }()
 	spec.Output = out

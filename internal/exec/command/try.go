@@ -337,6 +337,17 @@ func (c *Commands) Uncontained(ctx context.Context) error {
 	return nil
 }
 
+// Terminals returns the reason why commands cannot have a terminal of their own, or nil.
+func (c *Commands) Terminals(ctx context.Context) error {
+	if err := c.Uncontained(ctx); err != nil {
+		return err
+	}
+	if !c.Report(ctx).Write.Coverage.Terminals {
+		return errors.New("the containment has no terminals of its own here")
+	}
+	return nil
+}
+
 // Exposed reports whether a command can read files in the roots that are hidden from
 // it.
 func (c *Commands) Exposed(ctx context.Context) bool {

@@ -115,6 +115,10 @@ type Spec struct {
 	// Errors is a separate pipe for standard error; nil: it goes to Output. Start
 	// always closes both.
 	Input, Errors *os.File
+	// Terminal makes the three of them a terminal of the command's own, of this size. What it
+	// shows goes to Output, and Input, which is required, is typed into it. It needs Linux and
+	// a confinement with a /dev/pts of its own, which Confine has to make sure of. nil: none.
+	Terminal *TerminalSize
 	// Network is the network of the command; nil: that of the server. Start fails with
 	// ErrNetworkGone if it is gone.
 	Network *Network
@@ -122,6 +126,9 @@ type Spec struct {
 	// end after being asked to. Then they are killed.
 	Grace time.Duration
 }
+
+// TerminalSize is the size of a terminal.
+type TerminalSize struct{ Columns, Rows uint16 }
 
 // files returns the files that are passed to the supervisor, in the order of the
 // protocol.

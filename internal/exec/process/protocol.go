@@ -41,9 +41,10 @@ type command struct {
 	Dir       string
 	Confine   json.RawMessage `json:",omitempty"`
 	Grace     time.Duration
-	Input     bool `json:",omitempty"` // a descriptor for standard input follows that of the output
-	Errors    bool `json:",omitempty"` // a descriptor for standard error follows
-	Network   bool `json:",omitempty"` // the descriptor of a network namespace comes last
+	Input     bool          `json:",omitempty"` // a descriptor for standard input follows that of the output
+	Errors    bool          `json:",omitempty"` // a descriptor for standard error follows
+	Terminal  *TerminalSize `json:",omitempty"` // it has a terminal, between the descriptors
+	Network   bool          `json:",omitempty"` // the descriptor of a network namespace comes last
 }
 
 type ending struct{ Grace time.Duration }

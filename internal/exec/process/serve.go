@@ -86,6 +86,9 @@ func Serve(confine Confine) int {
 	}
 	c.send(report{Started: &started{t.pid}})
 	exit := t.live(second.Run.Grace)
+	if t.relay != nil {
+		t.relay.finish()
+	}
 	c.send(report{Exit: &exit})
 	return 0
 }

@@ -17,6 +17,9 @@ func (spec *Spec) check() error {
 	if !filepath.IsAbs(spec.Dir) {
 		return fmt.Errorf("starting a command: its folder %q is not an absolute path", spec.Dir)
 	}
+	if spec.Terminal != nil && (spec.Input == nil || spec.Errors != nil || spec.Confine == nil) {
+		return errors.New("starting a command: a terminal needs an input and a confinement, and has no separate errors")
+	}
 	for _, list := range [][]string{spec.Args, spec.Env, {spec.Dir}} {
 		for _, s := range list {
 			if strings.IndexByte(s, 0) >= 0 {

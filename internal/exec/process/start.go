@@ -70,6 +70,7 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 	o := order{Run: &command{
 		Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace,
 		Input: spec.Input != nil, Errors: spec.Errors != nil, Network: spec.Network != nil,
+		Terminal: spec.Terminal,
 	}}
 	files := spec.files()
 	if spec.Network != nil {

@@ -31,6 +31,7 @@ type tree struct {
 	alive bool                 // whether another process was alive when shell was sent
 	empty chan struct{}        // closed when no process is left
 
+	relay  *relay           // of its terminal; nil: it has none
 	group  atomic.Int64     // process group of the command while it runs; otherwise 0
 	begun  atomic.Bool      // set when the command is being started, or must not be started
 	status *unix.WaitStatus // used by reap only
@@ -126,11 +127,20 @@ func (t *tree) fork(c command, std []uintptr) error {
 	if err := t.sys.close(); err != nil {
 		return err
 	}
+	var rel *relay
+	if c.Terminal != nil {
+		var err error
+		if rel, err = newRelay(*c.Terminal, int(std[0]), int(std[1])); err != nil {
+			return fmt.Errorf("making a terminal: %w", err)
+		}
+		std = []uintptr{uintptr(rel.slave), uintptr(rel.slave), uintptr(rel.slave)}
+	}
 	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: std}
 	if c.Env == nil {
 		attr.Env = []string{} // nil would mean our own environment
 	}
 	attr.Sys = t.sys.attributes(c.Confine != nil)
+	attr.Sys.Setctty = rel != nil // of its standard input
 	if !t.begun.CompareAndSwap(false, true) {
 		return errServerEnded
 	}
@@ -138,8 +148,13 @@ func (t *tree) fork(c command, std []uintptr) error {
 	if err != nil {
 		return explain(c, err)
 	}
-	for _, fd := range slices.Compact(std) { // output and errors are neighbours
-		_ = unix.Close(int(fd))
+	if rel != nil {
+		rel.start()
+		t.relay = rel
+	} else {
+		for _, fd := range slices.Compact(std) { // output and errors are neighbours
+			_ = unix.Close(int(fd))
+		}
 	}
 	t.pid = pid
 	t.group.Store(int64(pid))

@@ -131,7 +131,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 		}
 	}
 	return Coverage{
-		Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts, Layers: layered,
+		Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts, Layers: layered, Terminals: l.terminals,
 		Missing: append(missing(l), notes...),
 	}, nil
 }

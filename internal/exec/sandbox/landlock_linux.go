@@ -28,7 +28,7 @@ func handled(abi int) uint64 {
 }
 
 // devices lists the device files that every program may use. /dev/tty is not one of
-// them: commands have no terminal, and the user's typed input is not for them.
+// them: the user's typed input is not for commands.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // rulesetAttr returns the parts of the policy that an ABI can restrict.
@@ -79,7 +79,7 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 		add(useFile, devices...),
 	)
 	if l.terminals {
-		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker))
+		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker, ownTerminal))
 	}
 	if p.resolves() {
 		err = errors.Join(err, add(readAll|ll.AccessFSResolveUnix, nameServices...))

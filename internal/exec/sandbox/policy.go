@@ -101,12 +101,13 @@ type Namespaces struct{ Mount, PID, IPC, Net string }
 
 // Coverage reports which parts of a policy are enforced.
 type Coverage struct {
-	Landlock int      // the ABI in use; 0: none
-	Seccomp  bool     // whether the filter of system calls is installed
-	Layers   bool     // whether each folder of Layered has a layer
-	Mounts   bool     // whether the rest of the system is read-only and masks are mounted
-	Seatbelt bool     // whether a profile of Seatbelt confines the command; Launcher applies it
-	Missing  []string // promises that do not hold here, each "name: reason"
+	Landlock  int      // the ABI in use; 0: none
+	Seccomp   bool     // whether the filter of system calls is installed
+	Layers    bool     // whether each folder of Layered has a layer
+	Mounts    bool     // whether the rest of the system is read-only and masks are mounted
+	Terminals bool     // whether /dev/pts holds only terminals that the command makes
+	Seatbelt  bool     // whether a profile of Seatbelt confines the command; Launcher applies it
+	Missing   []string // promises that do not hold here, each "name: reason"
 }
 
 // Masks reports whether what a policy hides in a readable folder cannot be read.

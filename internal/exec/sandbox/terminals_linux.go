@@ -12,6 +12,9 @@ import (
 const (
 	terminals     = "/dev/pts"
 	terminalMaker = "/dev/ptmx"
+	// ownTerminal is the controlling terminal of whoever opens it. A command has a session of
+	// its own, so it has none or one that it or its supervisor made.
+	ownTerminal = "/dev/tty"
 )
 
 // ownTerminals mounts a terminal folder of the command's own, for programs that

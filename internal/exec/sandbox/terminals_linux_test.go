@@ -25,6 +25,7 @@ func TestTerminals(t *testing.T) {
 			s.steps(t, at, p, []step{
 				{"echo x > " + theirs, false, ""},
 				{"exec 3< " + theirs, false, ""},
+				{"exec 3< /dev/tty", false, ""},                                            // it has none
 				{"[ $(ls /dev/pts | wc -l) = 1 ] && [ -c /dev/pts/ptmx ]", true, "mounts"}, // only ptmx
 			})
 			if at == plain {
@@ -33,8 +34,8 @@ func TestTerminals(t *testing.T) {
 			if _, err := exec.LookPath("script"); err != nil || at == plain {
 				continue
 			}
-			res := s.bash(t, at, p, "script -qec 'tty; test -t 0 && echo typed > $(tty); echo x > "+theirs+"' $TMPDIR/typescript </dev/null")
-			if !strings.Contains(res.out, "/dev/pts/0") || !strings.Contains(res.out, "typed") {
+			res := s.bash(t, at, p, "script -qec 'tty; test -t 0 && echo typed > $(tty); echo own > /dev/tty; echo x > "+theirs+"' $TMPDIR/typescript </dev/null")
+			if !strings.Contains(res.out, "/dev/pts/0") || !strings.Contains(res.out, "typed") || !strings.Contains(res.out, "own") {
 				t.Errorf("%s, read-only %v: script: exit %d\n%s", at.name, p.ReadOnly, res.code, res.out)
 			}
 		}

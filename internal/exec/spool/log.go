@@ -28,6 +28,7 @@ type Log struct {
 	path     string
 	identity os.FileInfo
 	out      io.Writer // file, except in tests
+	tap      io.Writer // gets the output too; nil: none
 	full     chan struct{}
 	done     chan struct{}
 
@@ -45,13 +46,19 @@ type Log struct {
 	removed  bool
 }
 
+// Tap has the output written to w too, whose Write must not block or fail. It must be called before
+// Pump.
+func (l *Log) Tap(w io.Writer) { l.tap = w }
+
 // Pump reads output from the read end of a pipe, until its end or Finish, and closes it. It
 // continues to read after storing has stopped, so that the command never blocks. It must be called
 // once.
 func (l *Log) Pump(r *os.File) error {
 	defer r.Close()
 	defer l.finish()
-	enlarge(r)
+	if l.tap == nil { // it may be slow, and the rest has to be read soon after the end
+		enlarge(r)
+	}
 	l.mu.Lock()
 	l.in = r
 	if l.broken {
@@ -101,6 +108,9 @@ func (l *Log) finish() {
 func (l *Log) append(p []byte) {
 	if len(p) == 0 {
 		return
+	}
+	if l.tap != nil {
+		_, _ = l.tap.Write(p)
 	}
 	l.mu.Lock()
 	stored, stopped := l.stored, l.storeErr != nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/text/terminal"
 	"mcp-toolset/session"
 )
 
@@ -43,6 +44,8 @@ type Receiver interface {
 	HasInput() bool
 	// CloseInput ends the input.
 	CloseInput() error
+	// Terminal returns the terminal of the job, or nil if it has none.
+	Terminal() *terminal.Emulator
 	// Containment reports whether a sandbox limits what the input can do and, if none does,
 	// whether the job was started outside of it on request.
 	Containment() (contained, left bool)
