@@ -108,6 +108,11 @@ var languages = []language{
 	},
 }
 
+// languageTime is the timeout for an answer of a call that asks a real server. It is longer than
+// what the tool grants the server, so that a slow machine fails no test, and a server that does
+// not answer shows the tool's error.
+const languageTime = 150 * time.Second
+
 // startLanguage starts a server of ours whose PATH has the program of the language's server.
 func startLanguage(t *testing.T, l language) (*place, *host) { return startLanguageWith(t, l, "", nil) }
 
@@ -133,7 +138,9 @@ func startLanguageWith(t *testing.T, l language, further string, variables []str
 		put(t, filepath.Join(p.root, name), text)
 	}
 	put(t, filepath.Join(p.root, l.main), l.text)
-	return p, connect(t, p, false, nil)
+	h := connect(t, p, false, nil)
+	h.limit = languageTime
+	return p, h
 }
 
 func (h *host) lsp(t *testing.T, arguments map[string]any) string {

@@ -93,6 +93,7 @@ type Client struct {
 	changes   uint64
 	changedAt time.Time
 	comparing chan struct{} // has room for one: a Compare that runs
+	learning  atomic.Int64  // number of calls of Learn
 
 	mu        sync.Mutex
 	published map[string]published

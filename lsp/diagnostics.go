@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -348,9 +349,56 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	return change, nil
 }
 
+// Learn asks the server for the diagnostics of a file, so that a later change of it or of
+// another file can be compared with them. gopls is not asked, since it sends those of all files
+// by itself, nor is a server that has enough to do with others.
+func (c *Client) Learn(ctx context.Context, path string, text *Text, seen os.FileInfo) {
+	if c.Server.Pulls {
+		return
+	}
+	defer c.learning.Add(-1)
+	if c.learning.Add(1) <= maxOthers {
+		_, _, _ = c.Diagnostics(ctx, path, text, seen)
+	}
+}
+
+// latest returns the open documents that were used last, except one, at most maxOthers.
+// c.order is held.
+func (c *Client) latest(except string) []*document {
+	docs := slices.SortedFunc(maps.Values(c.docs), func(a, b *document) int { return cmp.Compare(b.used, a.used) })
+	docs = slices.DeleteFunc(docs, func(d *document) bool { return d.path == except })
+	return docs[:min(len(docs), maxOthers)]
+}
+
+// refresh asks a server that sends nothing by itself for the diagnostics of the open documents
+// before a change of one, unless they are known. It asks only if that one is open, since tsserver
+// sees changes of other files on the disk by itself.
+func (c *Client) refresh(ctx context.Context, changed string) error {
+	if c.pushes() {
+		return nil
+	}
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	var docs []*document
+	if c.docs[changed] != nil {
+		docs = c.latest(changed)
+	}
+	c.unlock()
+	for _, d := range docs {
+		if _, err := c.diagnose(ctx, d); HasEnded(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // before tells the server which files have changed, except the content of one, and returns
 // what is known of the diagnostics before the change of that one.
 func (c *Client) before(ctx context.Context, path string, before *Text) (was state, err error) {
+	if err := c.refresh(ctx, path); err != nil {
+		return was, err
+	}
 	if err := c.lock(ctx); err != nil {
 		return was, err
 	}
@@ -376,9 +424,9 @@ func (c *Client) before(ctx context.Context, path string, before *Text) (was sta
 		was.others = sent
 	} else if !others && !c.pushes() {
 		was.others = map[string][]Diagnostic{}
-		for file, o := range c.docs {
-			if file != path && o.foundAt == at+1 && len(was.others) < maxOthers {
-				was.others[file] = o.found
+		for _, d := range c.latest(path) {
+			if d.foundAt == at+1 {
+				was.others[d.path] = d.found
 			}
 		}
 	}

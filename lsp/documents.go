@@ -94,6 +94,9 @@ func same(now, seen os.FileInfo) bool {
 // must not get it, since others may ask about the present one.
 var errChanged = errors.New("the file has changed since it was read")
 
+// HasChanged reports whether a request failed because the file has changed since it was read.
+func HasChanged(err error) bool { return errors.Is(err, errChanged) }
+
 // close closes a document. c.order is held.
 func (c *Client) close(path string) {
 	delete(c.docs, path)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -354,10 +353,10 @@ func (q *question) sites(path string, ranges []server.Range) string {
 }
 
 // diagnostics lists the diagnostics of the file.
-func (q *question) diagnostics(ctx context.Context, info os.FileInfo) (string, int, error) {
+func (q *question) diagnostics(ctx context.Context) (string, int, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, diagnosticsTime, fmt.Errorf("no diagnostics of the present content came within %v", diagnosticsTime))
 	defer cancel()
-	list, note, err := q.client.Diagnostics(limited, q.path, q.text, info)
+	list, note, err := q.client.Diagnostics(limited, q.path, q.text, q.info)
 	if err != nil {
 		return "", 0, err
 	}

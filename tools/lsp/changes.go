@@ -103,6 +103,32 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 	}
 }
 
+// Learner returns the function that Read and LSP call after a look at a file: a change may follow,
+// whose diagnostics are compared with those that the file has now. It starts no server.
+func Learner(servers *server.Manager) func(*tools.Env, string) {
+	return func(env *tools.Env, path string) {
+		if !servers.Watches(path) {
+			return
+		}
+		servers.Background(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, lateTime)
+			defer cancel()
+			client, done, err := servers.ForChange(ctx, path, false)
+			if err != nil || client == nil {
+				return
+			}
+			defer done()
+			data, info, _, err := readFile(env, path)
+			if err != nil {
+				return
+			}
+			if text, err := server.NewText(data); err == nil {
+				client.Learn(ctx, path, text, info)
+			}
+		})
+	}
+}
+
 // notice finds the diagnostics that a change of a file caused.
 type notice struct {
 	env           *tools.Env
@@ -115,7 +141,7 @@ type notice struct {
 
 // compare returns what the change caused, as notes.
 func (n *notice) compare(ctx context.Context) []string {
-	client, done, err := n.servers.ForChange(ctx, n.path)
+	client, done, err := n.servers.ForChange(ctx, n.path, true)
 	if err != nil || client == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,6 +71,65 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	})
+}
+
+// TestLearned checks that a file that was read, or asked about, is compared with what it had then:
+// the first change of a file shows what it causes in lines and files that did not change.
+func TestLearned(t *testing.T) {
+	for _, look := range []string{"", "Read", "LSP"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCalls(t, map[string]string{"a.toy": "def Gamma\nneeds Gamma\n", "b.toy": "needs Gamma\n", "x.toy": "x\n"})
+			defer c.o.Servers.Close()
+			change, learn := c.o.Change, Learner(c.o.Servers)
+			change.Notify = Notifier(c.o.Servers, event.New())
+			if learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy")); len(c.o.Servers.Running()) > 0 {
+				t.Error("a read starts a server")
+			}
+			if look == "LSP" {
+				c.o.Learn = learn
+			}
+			for _, name := range []string{"x.toy", "a.toy", "b.toy"} {
+				if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": name}); err != nil {
+					t.Fatal(err)
+				}
+				if look != "LSP" {
+					break
+				}
+			}
+			if look == "Read" {
+				learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy"))
+				learn(c.w.Env(), filepath.Join(c.w.Root, "b.toy"))
+			}
+			synctest.Wait()
+			r, err := c.w.Call(t.Context(), edit.New(change), `{"file_path": "a.toy", "old_string": "def Gamma", "new_string": "def Delta"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if look != "" {
+				want = "toy-ls: this caused 2 problems:\n  a.toy:2:1: error: there is no Gamma\n  b.toy:1:1: error: there is no Gamma]"
+			}
+			if _, notes, _ := strings.Cut(c.w.Placed(text(r)), "\n["); notes != want {
+				t.Errorf("after %q: %q", look, notes)
+			}
+		})
+	}
+}
+
+// TestChangedMeanwhile checks that a question about a file that changes after it was read is asked
+// again, about the present content, and once.
+func TestChangedMeanwhile(t *testing.T) {
+	c := newCalls(t, map[string]string{"a.toy": "x\n"})
+	t.Cleanup(func() { whileStarting = func() {} })
+	whileStarting = func() {
+		if err := os.WriteFile(filepath.Join(c.w.Root, "a.toy"), []byte("xx\nBAD\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"})
+	if err != nil || got != "a.toy:2:1: error: this is bad [toy 7]" {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 // TestLacks checks that an answer names what the server could not read or reach, where that may

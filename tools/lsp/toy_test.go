@@ -296,7 +296,11 @@ func (p *pipes) Memory() int64           { return 0 }
 // lacking is what servers cannot read or reach.
 var lacking struct{ hidden, unreached []string }
 
+// whileStarting is called when a server starts, between the read of a file and the question.
+var whileStarting = func() {}
+
 func startToy(context.Context, server.Launch) (server.Process, error) {
+	whileStarting()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	words, stderr := io.Pipe()
