@@ -300,7 +300,8 @@ const (
 // errNoMethod is the error for a request that the server does not know.
 var errNoMethod = errors.New("it does not answer such requests")
 
-// Limit returns a context with the timeout of one question, for all requests of it.
+// Limit returns a context with the timeout of one question, for the start of a server and all
+// requests.
 func Limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, questionTime, fmt.Errorf("it did not answer within %v", questionTime))
 }

@@ -126,10 +126,12 @@ type question struct {
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, error) {
 	q := &question{in: in, env: env}
-	out, err := q.once(ctx, o)
+	limited, cancel := server.Limit(ctx)
+	defer cancel()
+	out, err := q.once(limited, o)
 	// The server may have ended before the question, and the file may have changed during it.
 	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err || server.HasChanged(err) {
-		out, err = q.once(ctx, o)
+		out, err = q.once(limited, o)
 	}
 	if err != nil {
 		return Output{}, q.failure(ctx, o, err)
@@ -166,8 +168,6 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 	}
 	defer done()
 	q.client = client
-	ctx, cancel := server.Limit(ctx)
-	defer cancel()
 	if err := client.Open(ctx, q.path, q.text, q.info); err != nil {
 		return out, err
 	}
@@ -181,6 +181,9 @@ func (q *question) failure(ctx context.Context, o Options, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
+	}
+	if q.client == nil {
+		return fault.New("no language server was ready in time", "Try once more, then use Grep and Read.")
 	}
 	next := "Try once more, then use Grep and Read."
 	if server.Refused(err) {
