@@ -175,8 +175,8 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
 	change := file.Options{Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots}
 	noted, learn := change, (func(*tools.Env, string))(nil)
-	if p.Settings.Diagnostics() {
-		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events), lsptools.Learner(s.languages)
+	if wait := p.Settings.Diagnostics(); wait > 0 {
+		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events, wait), lsptools.Learner(s.languages)
 	}
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents},

@@ -20,8 +20,6 @@ import (
 const (
 	// diagnosticsTime is the timeout for diagnostics that a call asks for.
 	diagnosticsTime = 75 * time.Second
-	// noticeTime is the time that a change of a file waits for its diagnostics.
-	noticeTime = 2 * time.Second
 	// lateTime is the time after which diagnostics of a change are given up.
 	lateTime = time.Minute
 	// maxNew is the limit of diagnostics after a change.
@@ -46,8 +44,8 @@ func Describe(d *server.Diagnostic) string {
 
 // Notifier returns the function that file tools call after a change of a file. It returns
 // notes on the errors and warnings that the change caused, if a server for the file runs, or
-// its row starts it. Those that come later are events.
-func Notifier(servers *server.Manager, events *event.Registry) func(context.Context, *tools.Env, file.Changed) []string {
+// its row starts it. It waits for them; those that come later are events.
+func Notifier(servers *server.Manager, events *event.Registry, wait time.Duration) func(context.Context, *tools.Env, file.Changed) []string {
 	return func(ctx context.Context, env *tools.Env, c file.Changed) []string {
 		if c.Unchanged || len(c.Data) > maxFile || len(c.Old.Data) > maxFile || c.Old.Exists && c.Old.Data == nil {
 			return nil
@@ -85,7 +83,7 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 		if !begun {
 			return nil
 		}
-		timer := time.NewTimer(noticeTime)
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case notes := <-n.done:

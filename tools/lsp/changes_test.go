@@ -12,6 +12,8 @@ import (
 	"mcp-toolset/tools/edit"
 )
 
+const noticeTime = 2 * time.Second
+
 // TestNotes checks what follows an edit: the problems that it caused, in this file and in
 // others that are known, and how many it fixed, if a server runs. Late ones are an event.
 func TestNotes(t *testing.T) {
@@ -20,7 +22,7 @@ func TestNotes(t *testing.T) {
 		defer c.o.Servers.Close()
 		events := event.New()
 		o := c.o.Change
-		o.Notify = Notifier(c.o.Servers, events)
+		o.Notify = Notifier(c.o.Servers, events, noticeTime)
 		change := func(path, from, to string) string {
 			t.Helper()
 			r, err := c.w.Call(t.Context(), edit.New(o), `{"file_path": "`+path+`", "old_string": "`+from+`", "new_string": "`+to+`"}`)
@@ -81,7 +83,7 @@ func TestLearned(t *testing.T) {
 			c := newCalls(t, map[string]string{"a.toy": "def Gamma\nneeds Gamma\n", "b.toy": "needs Gamma\n", "x.toy": "x\n"})
 			defer c.o.Servers.Close()
 			change, learn := c.o.Change, Learner(c.o.Servers)
-			change.Notify = Notifier(c.o.Servers, event.New())
+			change.Notify = Notifier(c.o.Servers, event.New(), noticeTime)
 			if learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy")); len(c.o.Servers.Running()) > 0 {
 				t.Error("a read starts a server")
 			}
@@ -184,7 +186,7 @@ func TestLacks(t *testing.T) {
 func TestManyNotes(t *testing.T) {
 	c := newCalls(t, map[string]string{"a.toy": "x\n"})
 	o := c.o.Change
-	o.Notify = Notifier(c.o.Servers, event.New())
+	o.Notify = Notifier(c.o.Servers, event.New(), noticeTime)
 	if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": "a.toy"}); err != nil {
 		t.Fatal(err)
 	}
