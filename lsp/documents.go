@@ -190,16 +190,6 @@ func (c *Client) present(ctx context.Context, path string, text *Text, seen os.F
 	return c.open(path, text, seen)
 }
 
-// Announce tells the server what has changed.
-func (c *Client) Announce(ctx context.Context) error {
-	if err := c.lock(ctx); err != nil {
-		return err
-	}
-	defer c.unlock()
-	_, err := c.announce(ctx, "")
-	return err
-}
-
 // Position returns the position of an offset in the content of a text, for a request.
 func (c *Client) Position(t *Text, offset int) Position {
 	line, column := t.Position(offset)
