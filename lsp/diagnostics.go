@@ -273,8 +273,12 @@ const (
 	settleGopls  = 1400 * time.Millisecond
 )
 
-// maxOthers is the limit of other open documents that a server is asked about.
-const maxOthers = 10
+// maxOthers is the limit of other open documents that a server is asked about, and refreshTime the
+// timeout for what it found in them before a change.
+const (
+	maxOthers   = 10
+	refreshTime = 500 * time.Millisecond
+)
 
 // state is what is known of the diagnostics before a change.
 type state struct {
@@ -316,7 +320,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	}
 	change := new(Change)
 	if was.others != nil {
-		if err := c.compareOthers(ctx, change, was.others, path, at); err != nil {
+		if err := c.compareOthers(ctx, change, was.others, path); err != nil {
 			return nil, err
 		}
 	}
@@ -372,7 +376,8 @@ func (c *Client) latest(except string) []*document {
 
 // refresh asks a server that sends nothing by itself for the diagnostics of the open documents
 // before a change of one, unless they are known. It asks only if that one is open, since tsserver
-// sees changes of other files on the disk by itself.
+// sees changes of other files on the disk by itself, and for a short time, since the diagnostics of
+// the changed file wait for it.
 func (c *Client) refresh(ctx context.Context, changed string) error {
 	if c.pushes() {
 		return nil
@@ -385,9 +390,11 @@ func (c *Client) refresh(ctx context.Context, changed string) error {
 		docs = c.latest(changed)
 	}
 	c.unlock()
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
 	for _, d := range docs {
-		if _, err := c.diagnose(ctx, d); HasEnded(err) || ctx.Err() != nil {
-			return err
+		if _, err := c.diagnose(ctx, d); err != nil && !errors.Is(err, errChanged) {
+			break
 		}
 	}
 	return nil
@@ -461,8 +468,8 @@ func (c *Client) before(ctx context.Context, path string, before *Text) (was sta
 // pushes reports whether the server sends diagnostics of files that it was not asked about.
 func (c *Client) pushes() bool { return !c.pulls() || c.Server.Pulls }
 
-// compareOthers adds what the change with a number did to the diagnostics of other files.
-func (c *Client) compareOthers(ctx context.Context, change *Change, was map[string][]Diagnostic, path string, at uint64) error {
+// compareOthers adds what the change of a file did to the diagnostics of other files.
+func (c *Client) compareOthers(ctx context.Context, change *Change, was map[string][]Diagnostic, path string) error {
 	if c.pushes() {
 		c.settleOthers(ctx)
 		c.mu.Lock()

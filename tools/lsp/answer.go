@@ -115,7 +115,7 @@ func (q *question) sorted(list []server.Location) []server.Location {
 func (q *question) references(list []server.Location) string {
 	total := len(list)
 	if q.in.Query != "" {
-		list = slices.DeleteFunc(list, func(l server.Location) bool { return !strings.Contains(q.shown(l.Path()), q.in.Query) })
+		list = slices.DeleteFunc(list, func(l server.Location) bool { return !strings.Contains(q.files.shown(l.Path()), q.in.Query) })
 	}
 	files := map[string]int{}
 	for _, l := range list {
@@ -137,7 +137,7 @@ func (q *question) references(list []server.Location) string {
 		}
 		path := l.Path()
 		if path != last {
-			b.WriteString("\n" + q.shown(path))
+			b.WriteString("\n" + q.files.shown(path))
 			if last = path; !q.inside(path) {
 				b.WriteString(" [outside of the workspace]")
 			}
@@ -154,7 +154,7 @@ func (q *question) references(list []server.Location) string {
 func folders(q *question, list []server.Location) string {
 	count := map[string]int{}
 	for _, l := range list {
-		count[filepath.Dir(q.shown(l.Path()))]++
+		count[filepath.Dir(q.files.shown(l.Path()))]++
 	}
 	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
 	var out []string
@@ -364,7 +364,7 @@ func (q *question) diagnostics(ctx context.Context) (string, int, error) {
 		q.notes = append(q.notes, note)
 	}
 	if len(list) == 0 {
-		return fmt.Sprintf("%s finds no problems in %s.", q.client.Server.Name, q.shown(q.path)), 0, nil
+		return fmt.Sprintf("%s finds no problems in %s.", q.client.Server.Name, q.files.shown(q.path)), 0, nil
 	}
 	slices.SortStableFunc(list, func(a, b server.Diagnostic) int {
 		return cmp.Or(a.Severity-b.Severity, a.Range.Start.Line-b.Range.Start.Line)

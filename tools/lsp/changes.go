@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func Notifier(servers *server.Manager, events *event.Registry, wait time.Duratio
 			select {
 			case <-late:
 				if len(notes) > 0 {
-					events.Add(env.Session.Owner(), event.Event{Source: "diagnostics", Data: true, Text: "After the change of " + n.shown(n.path) + ": " + strings.Join(notes, "\n")})
+					events.Add(env.Session.Owner(), event.Event{Source: "diagnostics", Data: true, Text: "After the change of " + newLines(env).shown(n.path) + ": " + strings.Join(notes, "\n")})
 				}
 			case n.done <- notes:
 			}
@@ -167,14 +166,7 @@ func (n *notice) compare(ctx context.Context) []string {
 			break
 		}
 		f := &change.New[i]
-		note += fmt.Sprintf("\n  %s:%s: %s", n.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
+		note += fmt.Sprintf("\n  %s:%s: %s", files.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
 	}
 	return append([]string{note}, lacks(client)...)
-}
-
-func (n *notice) shown(path string) string {
-	if rel, err := filepath.Rel(n.env.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return plain.Line(path)
 }

@@ -75,10 +75,10 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// TestLearned checks that a file that was read, or asked about, is compared with what it had then:
-// the first change of a file shows what it causes in lines and files that did not change.
+// TestLearned checks that a file that was read, or asked about, is compared with what it had
+// before a change: the first change of a file shows what it causes in lines and files that did not change.
 func TestLearned(t *testing.T) {
-	for _, look := range []string{"", "Read", "LSP"} {
+	for _, look := range []string{"", "Read", "LSP", "Read before another change"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCalls(t, map[string]string{"a.toy": "def Gamma\nneeds Gamma\n", "b.toy": "needs Gamma\n", "x.toy": "x\n"})
 			defer c.o.Servers.Close()
@@ -98,11 +98,19 @@ func TestLearned(t *testing.T) {
 					break
 				}
 			}
-			if look == "Read" {
+			if strings.HasPrefix(look, "Read") {
 				learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy"))
 				learn(c.w.Env(), filepath.Join(c.w.Root, "b.toy"))
 			}
 			synctest.Wait()
+			if look == "Read before another change" {
+				if err := os.WriteFile(filepath.Join(c.w.Root, "x.toy"), []byte("another\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": "x.toy"}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			r, err := c.w.Call(t.Context(), edit.New(change), `{"file_path": "a.toy", "old_string": "def Gamma", "new_string": "def Delta"}`)
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -252,15 +251,7 @@ func (q *question) ask(ctx context.Context, method string, params, result any) e
 	return err
 }
 
-// shown returns a path for the model: relative to the working directory if it is in it.
-func (q *question) shown(path string) string {
-	if rel, err := filepath.Rel(q.env.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return plain.Line(path)
-}
-
 // at returns a place for the model, as path:line:column, and its line.
 func (q *question) at(path string, p server.Position) (place, line string) {
-	return q.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
+	return q.files.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
 }
