@@ -144,10 +144,13 @@ func (n *notice) compare(ctx context.Context) []string {
 	}
 	defer done()
 	change, err := client.Compare(ctx, n.path, n.before, n.after, n.seen)
+	if err != nil { // the server has ended, or the file has changed again
+		return nil
+	}
 	files := newLines(n.env)
 	files.texts[n.path] = n.after
 	change.New = slices.DeleteFunc(change.New, func(f server.Finding) bool { return files.hides(f.Path) })
-	if err != nil || len(change.New) == 0 && change.Fixed == 0 {
+	if len(change.New) == 0 && change.Fixed == 0 {
 		return nil
 	}
 	name := client.Server.Name

@@ -59,6 +59,15 @@ func TestNotes(t *testing.T) {
 		if notes := change("b.txt", "x", "BAD"); notes != "" {
 			t.Errorf("no file of the server: %q", notes)
 		}
+		if notes := change("a.toy", "Gamma", "Gamma END BAD"); notes != "" {
+			t.Errorf("the server ends: %q", notes)
+		}
+		if notes := change("a.toy", "Gamma END BAD", "Gamma"); notes != "" {
+			t.Errorf("no server: %q", notes)
+		}
+		if _, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"}); err != nil {
+			t.Fatal(err)
+		}
 		begin := time.Now()
 		if notes := change("a.toy", "Gamma", "Gamma SLOW BAD"); notes != "" || time.Since(begin) != noticeTime {
 			t.Errorf("slow: %q after %v", notes, time.Since(begin))

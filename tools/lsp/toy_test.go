@@ -215,6 +215,10 @@ func (t *toy) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Req
 		result = []any{}
 	case "textDocument/diagnostic":
 		out := []any{}
+		if strings.Contains(t.open[path], "END") {
+			_ = conn.Close()
+			return
+		}
 		if strings.Contains(t.open[path], "SLOW") {
 			t.mu.Unlock()
 			time.Sleep(5 * time.Second)
