@@ -355,9 +355,9 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 
 // Learn asks the server for the diagnostics of a file, so that a later change of it or of
 // another file can be compared with them. gopls is not asked, since it sends those of all files
-// by itself, nor is a server that has enough to do with others.
+// by itself, nor is a server that is Alone or has enough to do with others.
 func (c *Client) Learn(ctx context.Context, path string, text *Text, seen os.FileInfo) {
-	if c.Server.Pulls {
+	if c.Server.Pulls || c.Server.Alone {
 		return
 	}
 	defer c.learning.Add(-1)
@@ -375,7 +375,7 @@ func (c *Client) latest(except string) []*document {
 }
 
 // refresh asks a server that sends nothing by itself for the diagnostics of the open documents
-// before a change of one, unless they are known. It asks only if that one is open, since tsserver
+// before a change of one, unless they are known. It asks tsserver only if that one is open, since that
 // sees changes of other files on the disk by itself, and for a short time, since the diagnostics of
 // the changed file wait for it.
 func (c *Client) refresh(ctx context.Context, changed string) error {
@@ -386,7 +386,7 @@ func (c *Client) refresh(ctx context.Context, changed string) error {
 		return err
 	}
 	var docs []*document
-	if c.docs[changed] != nil {
+	if c.docs[changed] != nil || !c.Server.TSServer {
 		docs = c.latest(changed)
 	}
 	c.unlock()
