@@ -108,6 +108,11 @@ var languages = []language{
 	},
 }
 
+// languageTime is the timeout for an answer of a call that asks a real server. It is longer than
+// what the tool grants the server, so that a slow machine fails no test, and a server that does
+// not answer shows the tool's error.
+const languageTime = 150 * time.Second
+
 // startLanguage starts a server of ours whose PATH has the program of the language's server.
 func startLanguage(t *testing.T, l language) (*place, *host) { return startLanguageWith(t, l, "", nil) }
 
@@ -133,7 +138,14 @@ func startLanguageWith(t *testing.T, l language, further string, variables []str
 		put(t, filepath.Join(p.root, name), text)
 	}
 	put(t, filepath.Join(p.root, l.main), l.text)
-	return p, connect(t, p, false, nil)
+	return p, connectLanguage(t, p)
+}
+
+func connectLanguage(t *testing.T, p *place) *host {
+	t.Helper()
+	h := connect(t, p, false, nil)
+	h.limit = languageTime
+	return h
 }
 
 func (h *host) lsp(t *testing.T, arguments map[string]any) string {
@@ -405,7 +417,7 @@ func TestLanguageServerEnds(t *testing.T) {
 			script := strings.ReplaceAll("trap '' TERM; sleep # & (exec setsid sleep #) & touch $HOME/ready; cat >/dev/null; sleep #", "#", seconds)
 			p := startPlace(t, placeOptions{settings: fmt.Sprintf(`{"lspServers": {"hangs": {"command": "bash", "files": {"*.x": "x"}, "args": ["-c", %q]}}}`, script), args: []string{"--drain", "500ms"}})
 			put(t, filepath.Join(p.root, "a.x"), "x")
-			h := connect(t, p, false, nil)
+			h := connectLanguage(t, p)
 			_, answer := h.begin(direct, "LSP", `{"operation":"hover","filePath":"a.x","symbol":"x"}`)
 			ready := filepath.Join(p.base, "home", "ready")
 			for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -576,7 +588,7 @@ func TestLanguageServerShared(t *testing.T) {
 		data, _ := os.ReadFile(filepath.Join(p.base, "home", "started"))
 		return bytes.Count(data, []byte("\n"))
 	}
-	hosts := []*host{connect(t, p, false, nil), connect(t, p, false, nil)}
+	hosts := []*host{connectLanguage(t, p), connectLanguage(t, p)}
 	for _, h := range hosts {
 		if got := h.lsp(t, map[string]any{"operation": "hover", "filePath": "a.x", "symbol": "x"}); got != "found" {
 			t.Fatal(got)
@@ -656,7 +668,7 @@ func TestLanguageServerAccess(t *testing.T) {
 	for _, name := range []string{"a.x", "secret.x", "fixed.x", ".git/HEAD", ".git/hooks/x.sample"} {
 		put(t, filepath.Join(p.root, name), "x")
 	}
-	h := connect(t, p, false, nil)
+	h := connectLanguage(t, p)
 	if o := h.ask(direct, "Bash", `{"command":"echo ${http_proxy:-none}"}`); !strings.HasPrefix(o.text, "http://") {
 		t.Skip("commands have no network of their own here: ", o.text)
 	}

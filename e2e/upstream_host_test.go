@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,6 +190,7 @@ type host struct {
 	modern bool
 	answer func(question) string // returns the reply to a question, as JSON; nil: the client cannot be asked
 	hello  json.RawMessage       // the answer to initialize
+	limit  time.Duration         // for an answer; 0: deadline
 
 	mu      sync.Mutex
 	next    int
@@ -394,8 +396,8 @@ func (h *host) await(answer <-chan message) message {
 	select {
 	case m := <-answer:
 		return m
-	case <-time.After(deadline):
-		return gone(fmt.Sprintf("no answer within %v", deadline))
+	case <-time.After(cmp.Or(h.limit, deadline)):
+		return gone(fmt.Sprintf("no answer within %v", cmp.Or(h.limit, deadline)))
 	}
 }
 

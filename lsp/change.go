@@ -27,9 +27,9 @@ func (m *Manager) Watches(path string) bool {
 	return false
 }
 
-// ForChange is For, for a change of a file: it starts a server only if its row says so. It
-// returns nil if there is none.
-func (m *Manager) ForChange(ctx context.Context, w Workspace, path string) (*Client, func(), error) {
+// ForChange is For, for a change or a read of a file: it returns nil if no server runs, and
+// starts one only if its row says so and start is true.
+func (m *Manager) ForChange(ctx context.Context, w Workspace, path string, start bool) (*Client, func(), error) {
 	if rootOf(m.roots(w), path) == "" {
 		return nil, nil, nil
 	}
@@ -37,7 +37,7 @@ func (m *Manager) ForChange(ctx context.Context, w Workspace, path string) (*Cli
 	if err != nil {
 		return nil, nil, err
 	}
-	return m.For(ctx, w, path, s.Starts)
+	return m.For(ctx, w, path, start && s.Starts)
 }
 
 // Background runs f, which must end when its context does. Close waits for it. It returns

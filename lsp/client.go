@@ -94,6 +94,7 @@ type Client struct {
 	changes   uint64
 	changedAt time.Time
 	comparing chan struct{} // has room for one: a Compare that runs
+	learning  atomic.Int64  // number of calls of Learn
 
 	mu        sync.Mutex
 	published map[string]published
@@ -112,39 +113,20 @@ type Client struct {
 	patterns, patternBytes int
 }
 
-// capability reports whether a server has one. In the protocol, it is null, false or absent
-// if not, and true or an object otherwise.
-type capability bool
+// capabilities holds the members of ServerCapabilities by name.
+type capabilities map[string]json.RawMessage
 
-// UnmarshalJSON decodes any value.
-func (c *capability) UnmarshalJSON(raw []byte) error {
-	*c = string(raw) != "null" && string(raw) != "false"
-	return nil
-}
-
-// capabilities holds the members of ServerCapabilities that are used.
-type capabilities struct {
-	PositionEncoding string     `json:"positionEncoding"`
-	Definition       capability `json:"definitionProvider"`
-	TypeDefinition   capability `json:"typeDefinitionProvider"`
-	Implementation   capability `json:"implementationProvider"`
-	References       capability `json:"referencesProvider"`
-	Hover            capability `json:"hoverProvider"`
-	DocumentSymbol   capability `json:"documentSymbolProvider"`
-	WorkspaceSymbol  capability `json:"workspaceSymbolProvider"`
-	CallHierarchy    capability `json:"callHierarchyProvider"`
-	Diagnostic       capability `json:"diagnosticProvider"`
-	Rename           capability `json:"renameProvider"`
-	CodeAction       capability `json:"codeActionProvider"`
-}
-
-// provides maps requests to the capabilities for them.
-func (c *capabilities) provides(method string) capability {
-	return map[string]capability{
-		"textDocument/definition": c.Definition, "textDocument/typeDefinition": c.TypeDefinition, "textDocument/implementation": c.Implementation,
-		"textDocument/references": c.References, "textDocument/hover": c.Hover, "textDocument/documentSymbol": c.DocumentSymbol, "workspace/symbol": c.WorkspaceSymbol,
-		"textDocument/prepareCallHierarchy": c.CallHierarchy, "textDocument/diagnostic": c.Diagnostic, "textDocument/rename": c.Rename, "textDocument/codeAction": c.CodeAction,
-	}[method]
+// provides reports whether the server announced that it answers a request.
+func (c capabilities) provides(method string) bool {
+	_, name, _ := strings.Cut(method, "/")
+	switch method {
+	case "workspace/symbol":
+		name = "workspaceSymbol"
+	case "textDocument/prepareCallHierarchy":
+		name = "callHierarchy"
+	}
+	value := string(c[name+"Provider"])
+	return value != "" && value != "null" && value != "false"
 }
 
 // HidesSources reports whether files of the project, which the server would read, are hidden from
@@ -169,7 +151,7 @@ func (c *Client) Unreached() []string {
 
 // Provides reports whether the server answers a request.
 func (c *Client) Provides(method string) bool {
-	return bool(c.caps.provides(method)) || c.hasRegistered(method)
+	return c.caps.provides(method) || c.hasRegistered(method)
 }
 
 // clientCapabilities is what the client can do, in the form of the protocol.
@@ -236,7 +218,9 @@ func (c *Client) initialize(ctx context.Context) error {
 		return err
 	}
 	c.caps = result.Capabilities
-	switch encoding := c.caps.PositionEncoding + result.OffsetEncoding; encoding {
+	var encoding string
+	_ = json.Unmarshal(c.caps["positionEncoding"], &encoding)
+	switch encoding += result.OffsetEncoding; encoding {
 	case "", "utf-16":
 	case "utf-8", "utf-8utf-8":
 		c.utf8 = true
@@ -300,7 +284,8 @@ const (
 // errNoMethod is the error for a request that the server does not know.
 var errNoMethod = errors.New("it does not answer such requests")
 
-// Limit returns a context with the timeout of one question, for all requests of it.
+// Limit returns a context with the timeout of one question, for the start of a server and all
+// requests.
 func Limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, questionTime, fmt.Errorf("it did not answer within %v", questionTime))
 }

@@ -346,3 +346,13 @@ func TestCancel(t *testing.T) {
 	}
 	t.Error("the server was not told")
 }
+
+// Announce tells the server what has changed.
+func (c *Client) Announce(ctx context.Context) error {
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	defer c.unlock()
+	_, err := c.announce(ctx, "")
+	return err
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -272,8 +273,12 @@ const (
 	settleGopls  = 1400 * time.Millisecond
 )
 
-// maxOthers is the limit of other open documents that a server is asked about.
-const maxOthers = 10
+// maxOthers is the limit of other open documents that a server is asked about, and refreshTime the
+// timeout for what it found in them before a change.
+const (
+	maxOthers   = 10
+	refreshTime = 500 * time.Millisecond
+)
 
 // state is what is known of the diagnostics before a change.
 type state struct {
@@ -315,7 +320,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	}
 	change := new(Change)
 	if was.others != nil {
-		if err := c.compareOthers(ctx, change, was.others, path, at); err != nil {
+		if err := c.compareOthers(ctx, change, was.others, path); err != nil {
 			return nil, err
 		}
 	}
@@ -348,9 +353,59 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	return change, nil
 }
 
+// Learn asks the server for the diagnostics of a file, so that a later change of it or of
+// another file can be compared with them. gopls is not asked, since it sends those of all files
+// by itself, nor is a server that is Alone or has enough to do with others.
+func (c *Client) Learn(ctx context.Context, path string, text *Text, seen os.FileInfo) {
+	if c.Server.Pulls || c.Server.Alone {
+		return
+	}
+	defer c.learning.Add(-1)
+	if c.learning.Add(1) <= maxOthers {
+		_, _, _ = c.Diagnostics(ctx, path, text, seen)
+	}
+}
+
+// latest returns the open documents that were used last, except one, at most maxOthers.
+// c.order is held.
+func (c *Client) latest(except string) []*document {
+	docs := slices.SortedFunc(maps.Values(c.docs), func(a, b *document) int { return cmp.Compare(b.used, a.used) })
+	docs = slices.DeleteFunc(docs, func(d *document) bool { return d.path == except })
+	return docs[:min(len(docs), maxOthers)]
+}
+
+// refresh asks a server that sends nothing by itself for the diagnostics of the open documents
+// before a change of one, unless they are known. It asks tsserver only if that one is open, since that
+// sees changes of other files on the disk by itself, and for a short time, since the diagnostics of
+// the changed file wait for it.
+func (c *Client) refresh(ctx context.Context, changed string) error {
+	if c.pushes() {
+		return nil
+	}
+	if err := c.lock(ctx); err != nil {
+		return err
+	}
+	var docs []*document
+	if c.docs[changed] != nil || !c.Server.TSServer {
+		docs = c.latest(changed)
+	}
+	c.unlock()
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	for _, d := range docs {
+		if _, err := c.diagnose(ctx, d); err != nil && !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return nil
+}
+
 // before tells the server which files have changed, except the content of one, and returns
 // what is known of the diagnostics before the change of that one.
 func (c *Client) before(ctx context.Context, path string, before *Text) (was state, err error) {
+	if err := c.refresh(ctx, path); err != nil {
+		return was, err
+	}
 	if err := c.lock(ctx); err != nil {
 		return was, err
 	}
@@ -376,9 +431,9 @@ func (c *Client) before(ctx context.Context, path string, before *Text) (was sta
 		was.others = sent
 	} else if !others && !c.pushes() {
 		was.others = map[string][]Diagnostic{}
-		for file, o := range c.docs {
-			if file != path && o.foundAt == at+1 && len(was.others) < maxOthers {
-				was.others[file] = o.found
+		for _, d := range c.latest(path) {
+			if d.foundAt == at+1 {
+				was.others[d.path] = d.found
 			}
 		}
 	}
@@ -413,8 +468,8 @@ func (c *Client) before(ctx context.Context, path string, before *Text) (was sta
 // pushes reports whether the server sends diagnostics of files that it was not asked about.
 func (c *Client) pushes() bool { return !c.pulls() || c.Server.Pulls }
 
-// compareOthers adds what the change with a number did to the diagnostics of other files.
-func (c *Client) compareOthers(ctx context.Context, change *Change, was map[string][]Diagnostic, path string, at uint64) error {
+// compareOthers adds what the change of a file did to the diagnostics of other files.
+func (c *Client) compareOthers(ctx context.Context, change *Change, was map[string][]Diagnostic, path string) error {
 	if c.pushes() {
 		c.settleOthers(ctx)
 		c.mu.Lock()

@@ -94,6 +94,9 @@ func same(now, seen os.FileInfo) bool {
 // must not get it, since others may ask about the present one.
 var errChanged = errors.New("the file has changed since it was read")
 
+// HasChanged reports whether a request failed because the file has changed since it was read.
+func HasChanged(err error) bool { return errors.Is(err, errChanged) }
+
 // close closes a document. c.order is held.
 func (c *Client) close(path string) {
 	delete(c.docs, path)
@@ -185,16 +188,6 @@ func (c *Client) present(ctx context.Context, path string, text *Text, seen os.F
 		return nil, err
 	}
 	return c.open(path, text, seen)
-}
-
-// Announce tells the server what has changed.
-func (c *Client) Announce(ctx context.Context) error {
-	if err := c.lock(ctx); err != nil {
-		return err
-	}
-	defer c.unlock()
-	_, err := c.announce(ctx, "")
-	return err
 }
 
 // Position returns the position of an offset in the content of a text, for a request.

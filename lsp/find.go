@@ -142,7 +142,7 @@ func (m *Manager) program(w Workspace, s *Server, root, dir string) (string, boo
 	if root != "" && m.trusts(w, root) {
 		for ; ; dir = filepath.Dir(dir) {
 			for _, folder := range projectPrograms {
-				if path, err := exec.LookPath(filepath.Join(dir, folder, name)); err == nil && s.fits(path) {
+				if path, err := exec.LookPath(filepath.Join(dir, folder, name)); err == nil && s.Fits(path) {
 					return path, true
 				}
 			}
@@ -152,12 +152,12 @@ func (m *Manager) program(w Workspace, s *Server, root, dir string) (string, boo
 		}
 	}
 	path, err := m.config.Find(name)
-	return path, err == nil && s.fits(path)
+	return path, err == nil && s.Fits(path)
 }
 
-// fits reports whether a program is the one that the row means: tsc is a language server from
+// Fits reports whether a program is the one that the row means: tsc is a language server from
 // version 7 on, which has no tsserver.js.
-func (s *Server) fits(program string) bool {
+func (s *Server) Fits(program string) bool {
 	if s.Name != "tsc" {
 		return true
 	}

@@ -45,9 +45,17 @@ type locationOrLink struct {
 
 // Locations decodes the result of a request for places: null, a Location, or a list of
 // Location or LocationLink.
-func Locations(raw json.RawMessage) ([]Location, error) {
-	list, err := decodeList[locationOrLink](raw)
-	var out []Location
+func Locations(raw json.RawMessage) (out []Location, err error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	list := make([]locationOrLink, 1)
+	if raw[0] == '{' {
+		err = json.Unmarshal(raw, &list[0])
+	} else {
+		err = json.Unmarshal(raw, &list)
+	}
 	for _, l := range list {
 		if l.TargetURI != "" {
 			l.Location = Location{l.TargetURI, l.TargetSelectionRange}
@@ -55,20 +63,6 @@ func Locations(raw json.RawMessage) ([]Location, error) {
 		out = append(out, l.Location)
 	}
 	return out, err
-}
-
-// decodeList decodes null, one T, or a list of T.
-func decodeList[T any](raw json.RawMessage) ([]T, error) {
-	raw = bytes.TrimSpace(raw)
-	var list []T
-	if len(raw) > 0 && raw[0] == '{' {
-		list = make([]T, 1)
-		return list, json.Unmarshal(raw, &list[0])
-	}
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	return list, json.Unmarshal(raw, &list)
 }
 
 // Symbol is a DocumentSymbol, a SymbolInformation or a WorkspaceSymbol.
@@ -171,22 +165,17 @@ type documentChange struct {
 	TextDocument struct {
 		URI string `json:"uri"`
 	} `json:"textDocument"`
-	Edits  []TextEdit `json:"edits"`
-	URI    string     `json:"uri"`
-	OldURI string     `json:"oldUri"`
-	NewURI string     `json:"newUri"`
+	Edits []TextEdit `json:"edits"`
 }
 
 // CodeAction is a CodeAction, or a Command in its place.
 type CodeAction struct {
-	Title       string          `json:"title"`
-	Kind        string          `json:"kind"`
-	IsPreferred bool            `json:"isPreferred"`
-	Disabled    json.RawMessage `json:"disabled"`
-	Edit        *WorkspaceEdit  `json:"edit"`
-	Command     json.RawMessage `json:"command"`
-	Arguments   json.RawMessage `json:"arguments"`
-	Raw         json.RawMessage
+	Title    string          `json:"title"`
+	Kind     string          `json:"kind"`
+	Disabled json.RawMessage `json:"disabled"`
+	Edit     *WorkspaceEdit  `json:"edit"`
+	Command  json.RawMessage `json:"command"`
+	Raw      json.RawMessage
 }
 
 // UnmarshalJSON decodes the action and stores its JSON.

@@ -27,6 +27,9 @@ type Server struct {
 	// Resends reports that the server does not look at the files that an open document includes
 	// before the document is sent again.
 	Resends bool
+	// Alone reports that the server answers wrongly about a new file while it is asked for
+	// diagnostics, so that it is asked for them only if they are needed.
+	Alone bool
 	// TSServer reports that the server passes requests on to tsserver. Those for diagnostics are
 	// answered about the present content, while what the server sends by itself has no version.
 	// tsserver misses some changes, since it registers the watchers of new files late; it is
@@ -64,11 +67,11 @@ var Table = []Server{
 	},
 	{
 		Name: "pyright", Command: []string{"pyright-langserver", "--stdio"}, Files: map[string]string{"*.py": "python", "*.pyi": "python"},
-		Markers: pythonMarkers, Install: "npm install -g pyright", Settings: raw(`{"python": {"analysis": {"diagnosticMode": "openFilesOnly", "autoSearchPaths": true, "useLibraryCodeForTypes": true}}}`),
+		Markers: pythonMarkers, Install: "npm install -g pyright", Alone: true, Settings: raw(`{"python": {"analysis": {"diagnosticMode": "openFilesOnly", "autoSearchPaths": true, "useLibraryCodeForTypes": true}}}`),
 	},
 	{
 		Name: "basedpyright", Command: []string{"basedpyright-langserver", "--stdio"}, Files: map[string]string{"*.py": "python", "*.pyi": "python"},
-		Markers: pythonMarkers, Install: "npm install -g basedpyright", Settings: raw(`{"basedpyright": {"analysis": {"diagnosticMode": "openFilesOnly"}}}`),
+		Markers: pythonMarkers, Install: "npm install -g basedpyright", Alone: true, Settings: raw(`{"basedpyright": {"analysis": {"diagnosticMode": "openFilesOnly"}}}`),
 	},
 	{
 		Name: "pylsp", Command: []string{"pylsp"}, Files: map[string]string{"*.py": "python"},

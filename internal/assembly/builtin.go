@@ -187,9 +187,9 @@ type services struct {
 func (p *Plan) tools(s services) []*tools.Tool {
 	documents := document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log})
 	change := file.Options{Guard: file.Guard(p.Settings.EditGuard()), Locks: s.locks, Snapshots: p.Snapshots}
-	noted := change
-	if p.Settings.Diagnostics() {
-		noted.Notify = lsptools.Notifier(s.languages, p.Events)
+	noted, learn := change, (func(*tools.Env, string))(nil)
+	if wait := p.Settings.Diagnostics(); wait > 0 {
+		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events, wait), lsptools.Learner(s.languages)
 	}
 	return builtin.List(builtin.Options{
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
@@ -202,13 +202,14 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
 		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
-		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews},
+		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews, Learn: learn},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },
 			Repeat:    p.options.RepeatReads,
 			Reminder:  p.Settings.Reminder(p.options.Model),
 			Documents: documents,
+			OnRead:    learn,
 			Snapshots: p.Snapshots,
 		}})
 }

@@ -183,13 +183,12 @@ func checkClients(list []client) check {
 func (k *checkup) languageServers(d *diagnosis) {
 	const name = "language servers"
 	var missing []string
-	known := len(lsp.Table)
-	servers := k.plan.Settings.LanguageServers()
-	for i, s := range servers {
-		switch _, err := exec.LookPath(s.Command[0]); {
-		case err == nil:
+	for _, s := range k.plan.Settings.LanguageServers() {
+		known := slices.ContainsFunc(lsp.Table, func(t lsp.Server) bool { return t.Name == s.Name && slices.Equal(t.Command, s.Command) })
+		switch program, err := exec.LookPath(s.Command[0]); {
+		case err == nil && s.Fits(program):
 			d.LanguageServers = append(d.LanguageServers, s.Name)
-		case i < len(servers)-known || s.Starts:
+		case !known || s.Starts:
 			missing = append(missing, s.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/lsp"
@@ -47,14 +48,33 @@ func (s *Settings) LanguageServers() []lsp.Server {
 	return slices.DeleteFunc(lsp.Merge(own), func(l lsp.Server) bool { return slices.Contains(disabled, l.Name) })
 }
 
-// Diagnostics reports whether changes of files are answered with the problems they cause.
-func (s *Settings) Diagnostics() bool { return s == nil || s.diagnostics.or("on") == "on" }
+// diagnosticsTime is the time that a change of a file waits for the problems that it causes.
+const diagnosticsTime = 2 * time.Second
+
+// Diagnostics returns the time that a change of a file waits for the problems that it causes; 0 if
+// they are not looked for.
+func (s *Settings) Diagnostics() time.Duration {
+	if s == nil {
+		return diagnosticsTime
+	}
+	return s.diagnostics.or(diagnosticsTime)
+}
 
 func (s *Settings) readDiagnostics(f field) error {
-	if f.value.kind != isString || f.value.text != "on" && f.value.text != "off" {
-		return f.value.typeError(f.key, `"on" or "off"`)
+	wait := diagnosticsTime
+	switch {
+	case f.value.kind == isString && f.value.text == "off":
+		wait = 0
+	case f.value.kind == isString && f.value.text == "on":
+	case f.value.kind == isNumber:
+		var err error
+		if wait, err = readSeconds(f.key, f.value); err != nil {
+			return err
+		}
+	default:
+		return f.value.typeError(f.key, `"on", "off", or a number of seconds`)
 	}
-	s.diagnostics = scalarOf(f.value.text)
+	s.diagnostics = scalarOf(wait)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-toolset/lsp"
 )
@@ -66,11 +67,18 @@ func TestLanguageServerErrors(t *testing.T) {
 		`{"lspServers": {"x": {"files": {"[": "x"}}}}`:           `line 1: lspServers.x.files: [ is no pattern for names of files, such as *.go`,
 		`{"lspServers": {"x": {"transport": "socket"}}}`:         `line 1: lspServers.x.transport: want "stdio", have the string socket`,
 		`{"lspServers": {"x": {"extensionToLanguage": [".x"]}}}`: `line 1: lspServers.x.extensionToLanguage: want an object, have an array`,
-		`{"diagnostics": false}`:                                 `line 1: diagnostics: want "on" or "off", have a boolean`,
+		`{"diagnostics": false}`:                                 `line 1: diagnostics: want "on", "off", or a number of seconds, have a boolean`,
+		`{"diagnostics": "5"}`:                                   `line 1: diagnostics: want "on", "off", or a number of seconds, have the string 5`,
+		`{"diagnostics": 0}`:                                     `line 1: diagnostics: want a number of seconds, more than 0 and at most 60, have a number 0`,
 	} {
 		_, err := Parse([]byte(text), "f", "/ws")
 		if err == nil || strings.TrimPrefix(err.Error(), "parsing settings f: ") != want {
 			t.Errorf("%s: %v, not %s", text, err, want)
+		}
+	}
+	for text, want := range map[string]time.Duration{`{}`: diagnosticsTime, `{"diagnostics": "on"}`: diagnosticsTime, `{"diagnostics": "off"}`: 0, `{"diagnostics": 0.5}`: time.Second / 2} {
+		if got := parsed(t, "f", text).Diagnostics(); got != want {
+			t.Errorf("%s: %v, not %v", text, got, want)
 		}
 	}
 	s, err := Parse([]byte(`{"lspServers": {"x": {"Command": "x", "disabled": true}}}`), "f", "/ws")
@@ -88,7 +96,7 @@ func TestLanguageServersMerge(t *testing.T) {
 	a := parsed(t, "a", `{"lspServers": {"x": {"command": "a", "files": {"*.x": "x"}, "env": {"TOKEN": "secret"}}}, "diagnostics": "off"}`)
 	b := parsed(t, "b", `{"lspServers": {"x": {"command": "b", "files": {"*.x": "x"}}, "y": {"command": "b", "files": {"*.y": "y"}}}, "diagnostics": "on"}`)
 	m := Merge([]*Settings{a, b})
-	if x, y := server(m, "x"), server(m, "y"); !strings.HasPrefix(x, `["a"]`) || !strings.HasPrefix(y, `["b"]`) || m.Diagnostics() {
+	if x, y := server(m, "x"), server(m, "y"); !strings.HasPrefix(x, `["a"]`) || !strings.HasPrefix(y, `["b"]`) || m.Diagnostics() != 0 {
 		t.Error(x, y, m.Diagnostics())
 	}
 	for _, e := range m.Entries() {
@@ -99,7 +107,7 @@ func TestLanguageServersMerge(t *testing.T) {
 			t.Errorf("%s of b counts", e.Key)
 		}
 	}
-	if tight := a.Tightened(); server(tight, "x") != "" || !tight.Diagnostics() || len(a.Loosens()) == 0 {
+	if tight := a.Tightened(); server(tight, "x") != "" || tight.Diagnostics() != diagnosticsTime || len(a.Loosens()) == 0 {
 		t.Error(server(tight, "x"), tight.Diagnostics())
 	}
 	for _, l := range a.Loosens() {

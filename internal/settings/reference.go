@@ -19,7 +19,7 @@ func Keys() []Key {
 		{"classifier.timeout", "seconds", "timeout of an answer (default 5, at most 60)"},
 		{"classifier.url", "string", "the URL instead of a program"},
 		{"deniedMcpServers", "array", `upstream servers that never run: names, or objects with one of serverName, serverCommand and serverUrl`},
-		{"diagnostics", `"on", "off"`, "whether results of Write, Edit and NotebookEdit end with the problems that a language server finds in the change"},
+		{"diagnostics", `"on", "off", seconds`, "whether results of Write, Edit and NotebookEdit end with the problems that a language server finds in the change, and for how long they wait for these (default 2, at most 60)"},
 		{"editGuard", `"strict", "default", "off"`, "whether Edit requires that the file was read"},
 		{"env.pass", "array of strings", "further environment variables that commands get; * stands for any characters"},
 		{"env.scrub", "array of strings", "environment variables that commands do not get"},

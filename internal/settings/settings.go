@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/consent/hook"
@@ -44,7 +45,7 @@ type Settings struct {
 	classifier   []classifier.Stage
 	webSearch    *WebSearch
 	languages    []languageServer // no two have the same name
-	diagnostics  scalar[string]
+	diagnostics  scalar[time.Duration]
 	models       *models.Config
 	summarize    *Summarize
 	undo         undo
@@ -105,7 +106,7 @@ type Settings struct {
 //	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
 //	  "upstream": {"pin": true or false},
 //	  "taskList": name,
-//	  "diagnostics": "on" or "off",
+//	  "diagnostics": "on", "off" or a number of seconds,
 //	  "lspServers": {name: {
 //	    "command": program, "args": [argument...], "env": {variable: value},
 //	    "extensionToLanguage": {extension: language}, "files": {pattern: language},

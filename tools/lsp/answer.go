@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -116,7 +115,7 @@ func (q *question) sorted(list []server.Location) []server.Location {
 func (q *question) references(list []server.Location) string {
 	total := len(list)
 	if q.in.Query != "" {
-		list = slices.DeleteFunc(list, func(l server.Location) bool { return !strings.Contains(q.shown(l.Path()), q.in.Query) })
+		list = slices.DeleteFunc(list, func(l server.Location) bool { return !strings.Contains(q.files.shown(l.Path()), q.in.Query) })
 	}
 	files := map[string]int{}
 	for _, l := range list {
@@ -138,7 +137,7 @@ func (q *question) references(list []server.Location) string {
 		}
 		path := l.Path()
 		if path != last {
-			b.WriteString("\n" + q.shown(path))
+			b.WriteString("\n" + q.files.shown(path))
 			if last = path; !q.inside(path) {
 				b.WriteString(" [outside of the workspace]")
 			}
@@ -155,7 +154,7 @@ func (q *question) references(list []server.Location) string {
 func folders(q *question, list []server.Location) string {
 	count := map[string]int{}
 	for _, l := range list {
-		count[filepath.Dir(q.shown(l.Path()))]++
+		count[filepath.Dir(q.files.shown(l.Path()))]++
 	}
 	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
 	var out []string
@@ -354,10 +353,10 @@ func (q *question) sites(path string, ranges []server.Range) string {
 }
 
 // diagnostics lists the diagnostics of the file.
-func (q *question) diagnostics(ctx context.Context, info os.FileInfo) (string, int, error) {
+func (q *question) diagnostics(ctx context.Context) (string, int, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, diagnosticsTime, fmt.Errorf("no diagnostics of the present content came within %v", diagnosticsTime))
 	defer cancel()
-	list, note, err := q.client.Diagnostics(limited, q.path, q.text, info)
+	list, note, err := q.client.Diagnostics(limited, q.path, q.text, q.info)
 	if err != nil {
 		return "", 0, err
 	}
@@ -365,7 +364,7 @@ func (q *question) diagnostics(ctx context.Context, info os.FileInfo) (string, i
 		q.notes = append(q.notes, note)
 	}
 	if len(list) == 0 {
-		return fmt.Sprintf("%s finds no problems in %s.", q.client.Server.Name, q.shown(q.path)), 0, nil
+		return fmt.Sprintf("%s finds no problems in %s.", q.client.Server.Name, q.files.shown(q.path)), 0, nil
 	}
 	slices.SortStableFunc(list, func(a, b server.Diagnostic) int {
 		return cmp.Or(a.Severity-b.Severity, a.Range.Start.Line-b.Range.Start.Line)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +19,6 @@ import (
 const (
 	// diagnosticsTime is the timeout for diagnostics that a call asks for.
 	diagnosticsTime = 75 * time.Second
-	// noticeTime is the time that a change of a file waits for its diagnostics.
-	noticeTime = 2 * time.Second
 	// lateTime is the time after which diagnostics of a change are given up.
 	lateTime = time.Minute
 	// maxNew is the limit of diagnostics after a change.
@@ -46,8 +43,8 @@ func Describe(d *server.Diagnostic) string {
 
 // Notifier returns the function that file tools call after a change of a file. It returns
 // notes on the errors and warnings that the change caused, if a server for the file runs, or
-// its row starts it. Those that come later are events.
-func Notifier(servers *server.Manager, events *event.Registry) func(context.Context, *tools.Env, file.Changed) []string {
+// its row starts it. It waits for them; those that come later are events.
+func Notifier(servers *server.Manager, events *event.Registry, wait time.Duration) func(context.Context, *tools.Env, file.Changed) []string {
 	return func(ctx context.Context, env *tools.Env, c file.Changed) []string {
 		if c.Unchanged || len(c.Data) > maxFile || len(c.Old.Data) > maxFile || c.Old.Exists && c.Old.Data == nil {
 			return nil
@@ -77,7 +74,7 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 			select {
 			case <-late:
 				if len(notes) > 0 {
-					events.Add(env.Session.Owner(), event.Event{Source: "diagnostics", Data: true, Text: "After the change of " + n.shown(n.path) + ": " + strings.Join(notes, "\n")})
+					events.Add(env.Session.Owner(), event.Event{Source: "diagnostics", Data: true, Text: "After the change of " + newLines(env).shown(n.path) + ": " + strings.Join(notes, "\n")})
 				}
 			case n.done <- notes:
 			}
@@ -85,7 +82,7 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 		if !begun {
 			return nil
 		}
-		timer := time.NewTimer(noticeTime)
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case notes := <-n.done:
@@ -103,6 +100,32 @@ func Notifier(servers *server.Manager, events *event.Registry) func(context.Cont
 	}
 }
 
+// Learner returns the function that Read and LSP call after a look at a file: a change may follow,
+// whose diagnostics are compared with those that the file has now. It starts no server.
+func Learner(servers *server.Manager) func(*tools.Env, string) {
+	return func(env *tools.Env, path string) {
+		if !servers.Watches(path) {
+			return
+		}
+		servers.Background(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, lateTime)
+			defer cancel()
+			client, done, err := servers.ForChange(ctx, server.In(env.Session), path, false)
+			if err != nil || client == nil {
+				return
+			}
+			defer done()
+			data, info, _, err := readFile(env, path)
+			if err != nil {
+				return
+			}
+			if text, err := server.NewText(data); err == nil {
+				client.Learn(ctx, path, text, info)
+			}
+		})
+	}
+}
+
 // notice finds the diagnostics that a change of a file caused.
 type notice struct {
 	env           *tools.Env
@@ -115,13 +138,13 @@ type notice struct {
 
 // compare returns what the change caused, as notes.
 func (n *notice) compare(ctx context.Context) []string {
-	client, done, err := n.servers.ForChange(ctx, server.In(n.env.Session), n.path)
+	client, done, err := n.servers.ForChange(ctx, server.In(n.env.Session), n.path, true)
 	if err != nil || client == nil {
 		return nil
 	}
 	defer done()
 	change, err := client.Compare(ctx, n.path, n.before, n.after, n.seen)
-	if err != nil {
+	if err != nil { // the server has ended, or the file has changed again
 		return nil
 	}
 	files := newLines(n.env)
@@ -146,14 +169,7 @@ func (n *notice) compare(ctx context.Context) []string {
 			break
 		}
 		f := &change.New[i]
-		note += fmt.Sprintf("\n  %s:%s: %s", n.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
+		note += fmt.Sprintf("\n  %s:%s: %s", files.shown(f.Path), files.place(client, f.Path, f.Range.Start), Describe(&f.Diagnostic))
 	}
 	return append([]string{note}, lacks(client)...)
-}
-
-func (n *notice) shown(path string) string {
-	if rel, err := filepath.Rel(n.env.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return plain.Line(path)
 }

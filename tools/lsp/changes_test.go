@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"mcp-toolset/tools/edit"
 )
 
+const noticeTime = 2 * time.Second
+
 // TestNotes checks what follows an edit: the problems that it caused, in this file and in
 // others that are known, and how many it fixed, if a server runs. Late ones are an event.
 func TestNotes(t *testing.T) {
@@ -19,7 +22,7 @@ func TestNotes(t *testing.T) {
 		defer c.o.Servers.Close()
 		events := event.New()
 		o := c.o.Change
-		o.Notify = Notifier(c.o.Servers, events)
+		o.Notify = Notifier(c.o.Servers, events, noticeTime)
 		change := func(path, from, to string) string {
 			t.Helper()
 			r, err := c.w.Call(t.Context(), edit.New(o), `{"file_path": "`+path+`", "old_string": "`+from+`", "new_string": "`+to+`"}`)
@@ -56,6 +59,15 @@ func TestNotes(t *testing.T) {
 		if notes := change("b.txt", "x", "BAD"); notes != "" {
 			t.Errorf("no file of the server: %q", notes)
 		}
+		if notes := change("a.toy", "Gamma", "Gamma END BAD"); notes != "" {
+			t.Errorf("the server ends: %q", notes)
+		}
+		if notes := change("a.toy", "Gamma END BAD", "Gamma"); notes != "" {
+			t.Errorf("no server: %q", notes)
+		}
+		if _, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"}); err != nil {
+			t.Fatal(err)
+		}
 		begin := time.Now()
 		if notes := change("a.toy", "Gamma", "Gamma SLOW BAD"); notes != "" || time.Since(begin) != noticeTime {
 			t.Errorf("slow: %q after %v", notes, time.Since(begin))
@@ -72,25 +84,71 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// TestNotesFail checks that a change has no notes if the server ends while it looks at it.
-func TestNotesFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCalls(t, map[string]string{"a.toy": "x\n"})
-		events := event.New()
-		o := c.o.Change
-		o.Notify = Notifier(c.o.Servers, events)
-		if _, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"}); err != nil {
-			t.Fatal(err)
+// TestLearned checks that a file that was read, or asked about, is compared with what it had
+// before a change: the first change of a file shows what it causes in lines and files that did not change.
+func TestLearned(t *testing.T) {
+	for _, look := range []string{"", "Read", "LSP", "Read before another change"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCalls(t, map[string]string{"a.toy": "def Gamma\nneeds Gamma\n", "b.toy": "needs Gamma\n", "x.toy": "x\n"})
+			defer c.o.Servers.Close()
+			change, learn := c.o.Change, Learner(c.o.Servers)
+			change.Notify = Notifier(c.o.Servers, event.New(), noticeTime)
+			if learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy")); len(c.o.Servers.Running()) > 0 {
+				t.Error("a read starts a server")
+			}
+			if look == "LSP" {
+				c.o.Learn = learn
+			}
+			for _, name := range []string{"x.toy", "a.toy", "b.toy"} {
+				if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": name}); err != nil {
+					t.Fatal(err)
+				}
+				if look != "LSP" {
+					break
+				}
+			}
+			if strings.HasPrefix(look, "Read") {
+				learn(c.w.Env(), filepath.Join(c.w.Root, "a.toy"))
+				learn(c.w.Env(), filepath.Join(c.w.Root, "b.toy"))
+			}
+			synctest.Wait()
+			if look == "Read before another change" {
+				if err := os.WriteFile(filepath.Join(c.w.Root, "x.toy"), []byte("another\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": "x.toy"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := c.w.Call(t.Context(), edit.New(change), `{"file_path": "a.toy", "old_string": "def Gamma", "new_string": "def Delta"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if look != "" {
+				want = "toy-ls: this caused 2 problems:\n  a.toy:2:1: error: there is no Gamma\n  b.toy:1:1: error: there is no Gamma]"
+			}
+			if _, notes, _ := strings.Cut(c.w.Placed(text(r)), "\n["); notes != want {
+				t.Errorf("after %q: %q", look, notes)
+			}
+		})
+	}
+}
+
+// TestChangedMeanwhile checks that a question about a file that changes after it was read is asked
+// again, about the present content, and once.
+func TestChangedMeanwhile(t *testing.T) {
+	c := newCalls(t, map[string]string{"a.toy": "x\n"})
+	t.Cleanup(func() { whileStarting = func() {} })
+	whileStarting = func() {
+		if err := os.WriteFile(filepath.Join(c.w.Root, "a.toy"), []byte("xx\nBAD\n"), 0o600); err != nil {
+			t.Error(err)
 		}
-		if _, err := c.w.Call(t.Context(), edit.New(o), `{"file_path": "a.toy", "old_string": "x", "new_string": "SLOW BAD"}`); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.o.Servers.Close()
-		time.Sleep(time.Minute) // the toy server is slow to end
-		if events.Pending(c.w.Env().Session.Owner()) {
-			t.Error("an event without a comparison")
-		}
-	})
+	}
+	got, err := c.call("LSP", map[string]any{"operation": "diagnostics", "filePath": "a.toy"})
+	if err != nil || got != "a.toy:2:1: error: this is bad [toy 7]" {
+		t.Errorf("%q, %v", got, err)
+	}
 }
 
 // TestLacks checks that an answer names what the server could not read or reach, where that may
@@ -145,7 +203,7 @@ func TestLacks(t *testing.T) {
 func TestManyNotes(t *testing.T) {
 	c := newCalls(t, map[string]string{"a.toy": "x\n"})
 	o := c.o.Change
-	o.Notify = Notifier(c.o.Servers, event.New())
+	o.Notify = Notifier(c.o.Servers, event.New(), noticeTime)
 	if _, err := c.call("LSP", map[string]any{"operation": "documentSymbol", "filePath": "a.toy"}); err != nil {
 		t.Fatal(err)
 	}

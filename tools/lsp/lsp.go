@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ type Options struct {
 	Servers  *server.Manager
 	Change   file.Options // with which LSPApply changes files
 	Previews *Previews
+	Learn    func(*tools.Env, string) // called after a question about a file: see Learner; nil: not called
 }
 
 // Input holds the arguments of LSP.
@@ -116,6 +116,7 @@ type question struct {
 	env    *tools.Env
 	path   string // canonical
 	text   *server.Text
+	info   os.FileInfo // the file before it was read
 	client *server.Client
 	files  *lines
 	notes  []string
@@ -124,22 +125,18 @@ type question struct {
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, error) {
 	q := &question{in: in, env: env}
-	data, info, path, err := readFile(env, in.FilePath)
-	if err != nil {
-		return Output{}, err
-	}
-	q.path = path
-	if q.text, err = server.NewText(data); err != nil {
-		return Output{}, fault.New(plain.Line(in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
-	}
-	q.files = newLines(env)
-	q.files.texts[path] = q.text
-	out, err := q.once(ctx, o, info)
-	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err { // it may have ended before the question
-		out, err = q.once(ctx, o, info)
+	limited, cancel := server.Limit(ctx)
+	defer cancel()
+	out, err := q.once(limited, o)
+	// The server may have ended before the question, and the file may have changed during it.
+	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err || server.HasChanged(err) {
+		out, err = q.once(limited, o)
 	}
 	if err != nil {
 		return Output{}, q.failure(ctx, o, err)
+	}
+	if o.Learn != nil {
+		o.Learn(env, q.path)
 	}
 	if (in.Operation == "diagnostics") == (out.Results > 0) {
 		q.notes = append(q.notes, lacks(q.client)...)
@@ -153,21 +150,28 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	return out, nil
 }
 
-// once asks a server.
-func (q *question) once(ctx context.Context, o Options, info os.FileInfo) (out Output, err error) {
+// once reads the file and asks a server.
+func (q *question) once(ctx context.Context, o Options) (out Output, err error) {
+	var data []byte
+	if data, q.info, q.path, err = readFile(q.env, q.in.FilePath); err != nil {
+		return out, err
+	}
+	if q.text, err = server.NewText(data); err != nil {
+		return out, fault.New(plain.Line(q.in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
+	}
+	q.files, q.notes, q.left = newLines(q.env), nil, 0
+	q.files.texts[q.path] = q.text
 	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path, true)
 	if err != nil {
 		return out, err
 	}
 	defer done()
-	q.client, q.notes, q.left = client, nil, 0
-	ctx, cancel := server.Limit(ctx)
-	defer cancel()
-	if err := client.Open(ctx, q.path, q.text, info); err != nil {
+	q.client = client
+	if err := client.Open(ctx, q.path, q.text, q.info); err != nil {
 		return out, err
 	}
 	out = Output{Operation: q.in.Operation, Server: client.Server.Name}
-	out.text, out.Results, err = q.answer(ctx, o, info)
+	out.text, out.Results, err = q.answer(ctx, o)
 	return out, err
 }
 
@@ -176,6 +180,9 @@ func (q *question) failure(ctx context.Context, o Options, err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) || ctx.Err() != nil {
 		return err
+	}
+	if q.client == nil {
+		return fault.New("no language server was ready in time", "Try once more, then use Grep and Read.")
 	}
 	next := "Try once more, then use Grep and Read."
 	if server.Refused(err) {
@@ -206,13 +213,13 @@ func fact(err error) string {
 }
 
 // answer asks the server and returns the text of the answer, and the number of results.
-func (q *question) answer(ctx context.Context, o Options, info os.FileInfo) (string, int, error) {
+func (q *question) answer(ctx context.Context, o Options) (string, int, error) {
 	if method := methods[q.in.Operation]; method != "" && !q.client.Provides(method) {
 		return "", 0, fault.New(q.client.Server.Name+" does not answer "+q.in.Operation, "Use another operation, or Grep and Read.")
 	}
 	switch q.in.Operation {
 	case "diagnostics":
-		return q.diagnostics(ctx, info)
+		return q.diagnostics(ctx)
 	case "documentSymbol":
 		return q.outline(ctx)
 	case "workspaceSymbol":
@@ -244,15 +251,7 @@ func (q *question) ask(ctx context.Context, method string, params, result any) e
 	return err
 }
 
-// shown returns a path for the model: relative to the working directory if it is in it.
-func (q *question) shown(path string) string {
-	if rel, err := filepath.Rel(q.env.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return plain.Line(path)
-}
-
 // at returns a place for the model, as path:line:column, and its line.
 func (q *question) at(path string, p server.Position) (place, line string) {
-	return q.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
+	return q.files.shown(path) + ":" + q.files.place(q.client, path, p), q.files.line(path, p)
 }

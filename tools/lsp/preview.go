@@ -131,7 +131,7 @@ func (q *question) rename(ctx context.Context, at server.Position, previews *Pre
 // actions previews the fixes and refactorings at a place.
 func (q *question) actions(ctx context.Context, at server.Position, previews *Previews) (string, int, error) {
 	limited, cancel := context.WithTimeout(ctx, diagnosticsTime)
-	found, _, _ := q.client.Diagnostics(limited, q.path, q.text, nil)
+	found, _, _ := q.client.Diagnostics(limited, q.path, q.text, q.info)
 	cancel()
 	found = slices.DeleteFunc(slices.Clone(found), func(d server.Diagnostic) bool {
 		return d.Range.Start.Line > at.Line || d.Range.End.Line < at.Line
@@ -223,22 +223,22 @@ func (q *question) preview(title string, edit *server.WorkspaceEdit) (*preview, 
 		path, data := f.path, f.data
 		text, err := server.NewText(data)
 		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", q.shown(path), err)
+			return nil, "", fmt.Errorf("%s: %w", q.files.shown(path), err)
 		}
 		if path == q.path && text.Content() != q.text.Content() {
-			return nil, "", fmt.Errorf("%s changed meanwhile", q.shown(path))
+			return nil, "", fmt.Errorf("%s changed meanwhile", q.files.shown(path))
 		}
 		after, err := q.client.Apply(text, f.edits)
 		if err != nil {
-			return nil, "", fmt.Errorf("the change of %s is wrong: %w", q.shown(path), err)
+			return nil, "", fmt.Errorf("the change of %s is wrong: %w", q.files.shown(path), err)
 		}
 		if after == string(data) {
 			continue
 		}
 		p.files = append(p.files, target{path, sha256.Sum256(data), []byte(after)})
-		shown := q.shown(path) + "\n" + file.Unified(file.Diff(string(data), after))
+		shown := q.files.shown(path) + "\n" + file.Unified(file.Diff(string(data), after))
 		if diff.Len()+len(shown) > maxDiff {
-			shown = q.shown(path) + " [its diff is not shown]\n"
+			shown = q.files.shown(path) + " [its diff is not shown]\n"
 		}
 		diff.WriteString(shown)
 	}
@@ -258,7 +258,7 @@ type edited struct {
 // as links, become those of one; the same edit counts once.
 func (q *question) merge(edits map[string][]server.TextEdit) (list []*edited, err error) {
 	for _, path := range slices.Sorted(maps.Keys(edits)) {
-		outside := fmt.Errorf("it changes %s, which is outside of the workspace", q.shown(path))
+		outside := fmt.Errorf("it changes %s, which is outside of the workspace", q.files.shown(path))
 		if !q.inside(path) {
 			return nil, outside
 		}
@@ -276,7 +276,7 @@ func (q *question) merge(edits map[string][]server.TextEdit) (list []*edited, er
 		}
 		same := list[i]
 		if same.path != canonical {
-			return nil, fmt.Errorf("%s and %s are hard links to one file, and the change would make them two", q.shown(same.path), q.shown(canonical))
+			return nil, fmt.Errorf("%s and %s are hard links to one file, and the change would make them two", q.files.shown(same.path), q.files.shown(canonical))
 		}
 		for _, e := range edits[path] {
 			if !slices.Contains(same.edits, e) {

@@ -69,6 +69,14 @@ func (l *lines) of(path string) *server.Text {
 	return l.texts[path]
 }
 
+// shown returns a path for the model: relative to the working directory if it is in it.
+func (l *lines) shown(path string) string {
+	if rel, err := filepath.Rel(l.env.Session.Dir, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return plain.Line(path)
+}
+
 // place returns a position as line:column, in characters from 1. Without the text of the file,
 // the column is not known.
 func (l *lines) place(c *server.Client, path string, p server.Position) string {

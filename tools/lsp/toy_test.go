@@ -215,6 +215,10 @@ func (t *toy) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Req
 		result = []any{}
 	case "textDocument/diagnostic":
 		out := []any{}
+		if strings.Contains(t.open[path], "END") {
+			_ = conn.Close()
+			return
+		}
 		if strings.Contains(t.open[path], "SLOW") {
 			t.mu.Unlock()
 			time.Sleep(5 * time.Second)
@@ -296,7 +300,11 @@ func (p *pipes) Memory() int64           { return 0 }
 // lacking is what servers cannot read or reach.
 var lacking struct{ hidden, unreached []string }
 
+// whileStarting is called when a server starts, between the read of a file and the question.
+var whileStarting = func() {}
+
 func startToy(context.Context, server.Launch) (server.Process, error) {
+	whileStarting()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	words, stderr := io.Pipe()

@@ -46,6 +46,10 @@ type Options struct {
 	// Documents reads files other than text. nil: a reader without a cache.
 	Documents *document.Reader
 
+	// OnRead is called after a read of a file, with its canonical path; nil: not called. It must
+	// not wait.
+	OnRead func(env *tools.Env, path string)
+
 	// Snapshots caches the contents of files as they were read or written. nil: none.
 	Snapshots *snapshot.Cache
 
@@ -145,6 +149,9 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	}
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
+	}
+	if o.OnRead != nil {
+		o.OnRead(env, r.file.record().Path)
 	}
 	return tools.Result[Output]{
 		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks, Private: r.private,

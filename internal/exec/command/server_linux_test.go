@@ -59,7 +59,7 @@ func TestServerConfined(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "tool")
 	secret := filepath.Join(c.config.Home, ".ssh", "id_rsa")
 	hidden, unchanged := filepath.Join(root, "hidden"), filepath.Join(root, "unchanged")
-	for _, path := range []string{filepath.Join(tool, "file"), secret, hidden, unchanged, filepath.Join(root, ".git", "hooks", "x.sample"), filepath.Join(root, ".git", "HEAD")} {
+	for _, path := range []string{filepath.Join(tool, "file"), secret, hidden, unchanged, filepath.Join(root, ".git", "hooks", "x.sample"), filepath.Join(root, ".git", "HEAD"), filepath.Join(root, ".git", "config"), filepath.Join(root, ".mcp-toolset", "settings.json")} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +71,10 @@ func TestServerConfined(t *testing.T) {
 		{`echo x >made && cat made`, "x"},
 		{`echo x >unchanged || echo refused`, "refused"},
 		{`echo x >.git/hooks/pre-commit || echo refused`, "refused"},
+		{`echo x >>.git/config || echo refused`, "refused"},
+		{`echo x >.mcp-toolset/settings.json || echo refused`, "refused"},
+		{`mv .git other || echo refused`, "refused"},
+		{`rm -r .mcp-toolset || echo refused`, "refused"},
 		{`echo x >$HOME/made || echo refused`, "refused"},
 		{`cat hidden || echo refused`, "refused"},
 		{`cat ` + secret + ` || echo refused`, "refused"},
@@ -105,6 +109,34 @@ func TestServerWorktree(t *testing.T) {
 	})
 	if line, err := out.ReadString('\n'); line != "content refused refused x \n" {
 		t.Errorf("%q, %v", line, err)
+	}
+}
+
+// TestServerNames checks that protected names which the user makes while a server runs stay where
+// they are, during commands and after the end of the server.
+func TestServerNames(t *testing.T) {
+	c, root := guardedCommands(t, nil)
+	s, out := startServer(t, c, `echo ready; read x`, nil)
+	if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatal(line, err)
+	}
+	own := filepath.Join(root, ".git", "hooks", "pre-commit")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("of the user\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if text, result := run(t, c, Spec{Script: "cat .git/hooks/pre-commit", Dir: root}); text != "of the user\n" {
+		t.Errorf("%q, %+v", text, result)
+	}
+	if err := s.End(0); err != nil {
+		t.Error(err)
+	}
+	<-s.Done()
+	c.active.Wait() // for the work after its end
+	if data, err := os.ReadFile(own); string(data) != "of the user\n" {
+		t.Error(string(data), err)
 	}
 }
 
