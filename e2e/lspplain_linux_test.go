@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -175,8 +174,9 @@ func TestLanguageRepositories(t *testing.T) {
 			l := languages[slices.IndexFunc(languages, func(l language) bool { return l.name == r.language })]
 			l.files, l.main = nil, "main.txt"
 			node, _ := exec.LookPath("node")
+			goProgram, _ := exec.LookPath("go")
 			// Both find the same Python, which decides what a library has.
-			env := []string{"PATH=" + strings.Join([]string{filepath.Dir(program), filepath.Dir(node), filepath.Join(runtime.GOROOT(), "bin"), "/usr/bin", "/bin"}, ":")}
+			env := []string{"PATH=" + strings.Join([]string{filepath.Dir(program), filepath.Dir(node), filepath.Dir(goProgram), "/usr/bin", "/bin"}, ":")}
 			p, h := startLanguageWith(t, l, "", env)
 			source := r.source(program)
 			if out, err := exec.Command("sh", "-c", `cp -rL "$0/." "$1" && chmod -R u+w "$1" && find "$1" -type f | wc -l`, source, p.root).CombinedOutput(); err != nil {
