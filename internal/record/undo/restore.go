@@ -74,6 +74,7 @@ type step struct {
 	Change
 	now   State // what is there
 	alone bool  // made without its other names
+	taken bool  // what was there has been removed
 }
 
 // Restore undoes change sets. Several are undone as one: each path becomes what it was before
@@ -489,9 +490,12 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 	}
 	u.sync()
 	for _, st := range u.steps {
-		if !failed[st] {
+		switch {
+		case !failed[st]:
 			u.did(st)
 			done = append(done, Change{Path: st.Path, Before: st.now, After: st.Before})
+		case st.taken: // removed, but what was there before could not be made
+			done = append(done, Change{Path: st.Path, Before: st.now})
 		}
 	}
 	return done
@@ -530,11 +534,14 @@ func (s *Store) setFolder(path string, mode fs.FileMode) error {
 	return spot.SetMode(mode, isFolder)
 }
 
-func removeAt(st *step, at *workspace.Spot) error {
+func removeAt(st *step, at *workspace.Spot) (err error) {
 	if st.now.Kind == Folder {
-		return at.RemoveFolder()
+		err = at.RemoveFolder()
+	} else {
+		err = at.Remove(st.check)
 	}
-	return at.Remove(st.check)
+	st.taken = err == nil
+	return err
 }
 
 // make makes what was there before.

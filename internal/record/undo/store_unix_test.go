@@ -137,6 +137,64 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
+// TestUnread checks that what is in a folder that could not be read before a call is not removed as
+// if the call had made it.
+func TestUnread(t *testing.T) {
+	c := newScene(t)
+	c.write("closed/f", "of the user")
+	r, err := c.s.Begin(t.Context(), Call{Owner: me})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start.Roots[0].Sub.Entries[0].Sub = nil // root can read all folders
+	if why := r.Missing(); why != c.path("closed")+" cannot be restored" {
+		t.Error(why)
+	}
+	if err := os.Chmod(c.path("closed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if line, want := r.End(t.Context()), "changed: 1 modified (undo 1); undo covers 0 of 1, not: "+c.path("closed"); line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+	out := c.undo(Request{Numbers: []int{1}, Force: true})
+	if data, err := os.ReadFile(c.path("closed/f")); err != nil || string(data) != "of the user" || len(out.Refused) != 1 {
+		t.Errorf("%q, %v, %+v", data, err, out)
+	}
+}
+
+// TestHalf checks that a forced undo that removes a file and cannot make what was there before can
+// be undone.
+func TestHalf(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	c.call(func() {
+		os.RemoveAll(c.path("d"))
+		c.write("d", "new")
+	})
+	c.write("d", "of the user")
+	out, err := c.s.Restore(until{t.Context(), c.path("d")}, Request{Numbers: []int{1}, Force: true})
+	if _, gone := os.Lstat(c.path("d")); gone == nil || out.Number == 0 {
+		t.Fatalf("%v, %+v, %v", gone, out, err)
+	}
+	c.undo(Request{Numbers: []int{out.Number}})
+	if data, err := os.ReadFile(c.path("d")); err != nil || string(data) != "of the user" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// until is a context that ends when a path is gone.
+type until struct {
+	context.Context
+	path string
+}
+
+func (u until) Err() error {
+	if _, err := os.Lstat(u.path); err != nil {
+		return context.Canceled
+	}
+	return nil
+}
+
 // TestLinksOut checks that neither a link in place of a folder nor a hard link leads an undo out
 // of the roots.
 func TestLinksOut(t *testing.T) {

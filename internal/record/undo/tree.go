@@ -117,6 +117,11 @@ const (
 	fewYoung     = 500
 )
 
+// unread reports whether something may be below the entry that the listing does not have.
+func (e *entry) unread() bool {
+	return e.Sub == nil && (e.Stamp.kind() == Folder || e.Stamp.kind() == Special)
+}
+
 func (e *entry) age() int64 { return e.Content.At - max(e.Stamp.Modified, e.Stamp.Changed) }
 
 // job is a file or link whose content is to be stored.
@@ -330,7 +335,8 @@ func diffDirs(path string, old, fresh *dir, out *[]pair) {
 		if p.after != nil {
 			is = p.after.Sub
 		}
-		if was != nil || is != nil {
+		// What was in a folder that could not be read is unknown, so nothing in it is new.
+		if was != nil || is != nil && (p.before == nil || !p.before.unread()) {
 			diffDirs(p.path, was, is, out)
 		}
 	}
