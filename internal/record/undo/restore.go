@@ -52,6 +52,7 @@ var (
 	errLinked   = errors.New("it has hard links outside of the roots or too many, which cannot be made again")
 	errLarge    = errors.New("what it is now is too large to be stored first")
 	errSpecial  = errors.New("it is or was a named pipe, a socket, a device or a folder that cannot be read")
+	errOpen     = errors.New("a program has it open for writing, which would write to the removed file")
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
@@ -75,6 +76,7 @@ type step struct {
 	now   State // what is there
 	alone bool  // made without its other names
 	taken bool  // what was there has been removed
+	force bool  // as in Request
 }
 
 // Restore undoes change sets. Several are undone as one: each path becomes what it was before
@@ -163,7 +165,7 @@ func (u *restoration) plan(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		st := &step{Change: changes[i]}
+		st := &step{Change: changes[i], force: u.r.Force}
 		err := u.consider(st, gap[st.Path])
 		switch {
 		case errors.Is(err, workspace.ErrNoChange):
@@ -235,6 +237,8 @@ func (u *restoration) consider(st *step, gap bool) error {
 	switch {
 	case gap && !u.r.Force:
 		return errGap
+	case st.open(&st.now):
+		return errOpen
 	case st.now.Kind == File && !st.now.Known && !st.modeOnly():
 		return errLarge
 	}
@@ -316,6 +320,7 @@ func stateIn(l *workspace.Look) (st State, err error) {
 			return st, err
 		}
 		defer file.Close()
+		st.writing = workspace.Writing(file)
 		st.Hash, st.Known, err = hashOf(file, st.Stamp)
 		return st, err
 	}
@@ -344,8 +349,15 @@ func (st *step) check(l *workspace.Look) error {
 	if !now.same(&st.now) && !(st.modeOnly() && now.Stamp == st.now.Stamp) {
 		return errChanged
 	}
+	if st.open(&now) {
+		return errOpen
+	}
 	return nil
 }
+
+// open reports whether a program may write to the file that is at the path now after the undo has
+// taken it away.
+func (st *step) open(now *State) bool { return now.writing && !st.force && !st.modeOnly() }
 
 // run does what was planned.
 func (u *restoration) run(ctx context.Context) error {

@@ -219,6 +219,7 @@ type State struct {
 	Links       uint32   // number of names of the file
 	Others      []string // other names of the same file, if all of them are in the roots
 	Stamp       stamp    // identifies an unknown content
+	writing     bool     // a program has the file open for writing
 }
 
 // same reports whether two states have the same content and mode, as far as that is known.
