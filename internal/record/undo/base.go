@@ -217,14 +217,30 @@ func readAs(file *os.File, want stamp) ([]byte, bool) {
 
 // uncovered returns the number of paths that could not be restored, and some of them.
 func (t *tree) uncovered() (n int, some []string) {
+	add := func(path string) {
+		if n++; len(some) < 3 {
+			some = append(some, path)
+		}
+	}
 	groups := t.groups()
-	t.each(func(path string, _ int, e *entry) {
+	check := func(path string, _ int, e *entry) {
 		if st := e.state(path, groups); !st.restorable() {
-			if n++; len(some) < 3 {
-				some = append(some, path)
+			add(path)
+		}
+		if e.Sub != nil {
+			for _, name := range e.Sub.Hidden {
+				add(join(path, name))
 			}
 		}
-	})
+	}
+	for i := range t.Roots {
+		if root := &t.Roots[i]; root.Stamp.kind() == Folder {
+			check(root.Name, 0, root)
+		} else {
+			add(root.Name)
+		}
+	}
+	t.each(check)
 	return n, some
 }
 

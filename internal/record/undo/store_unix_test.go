@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -160,6 +162,89 @@ func TestUnread(t *testing.T) {
 	if data, err := os.ReadFile(c.path("closed/f")); err != nil || string(data) != "of the user" || len(out.Refused) != 1 {
 		t.Errorf("%q, %v, %+v", data, err, out)
 	}
+}
+
+// TestRootGone checks that what was in a root can be restored after the root was removed, and that
+// nothing in a folder that took its place counts as created.
+func TestRootGone(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	before := oracle(t, c.root)
+	c.call(func() { os.RemoveAll(c.root) })
+	if line, want := c.call(func() { c.write("of the user", "x") }), ""; line != want {
+		t.Errorf("%q", line)
+	}
+	os.Remove(c.path("of the user"))
+	c.undo(Request{Numbers: []int{1}})
+	if diff := cmp.Diff(before, oracle(t, c.root)); diff != "" {
+		t.Error(diff)
+	}
+	line := c.call(func() {
+		os.Rename(c.root, c.root+".old")
+		c.write("of the user", "x")
+	})
+	if want := "changed: 2 deleted (undo 3)"; line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+	c.undo(Request{Numbers: []int{3}})
+	if data, err := os.ReadFile(c.path("of the user")); err != nil || string(data) != "x" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// TestHidden checks that a workspace with names of temporary files of this program is not covered.
+func TestHidden(t *testing.T) {
+	c := newScene(t)
+	name := ".a.mcp-toolset-0123456789abcdef.tmp"
+	c.write(name, "x")
+	if covered, why := c.s.Covered(t.Context()); covered || why != c.path(name)+" cannot be restored" {
+		t.Error(covered, why)
+	}
+}
+
+// TestNames checks that a name is not missed in a large folder in which another one is replaced all
+// the time.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	if shm, err := os.MkdirTemp("/dev/shm", ""); err == nil { // tmpfs, where that happens often
+		defer os.RemoveAll(shm)
+		dir = shm
+	}
+	for i := range 2000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%0100d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				os.WriteFile(filepath.Join(dir, "new"), nil, 0o600)
+				os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, fmt.Sprintf("%0100d", 7)))
+			}
+		}
+	})
+	for range testscale.N(20, 2000) {
+		tr, err := list(t.Context(), []string{dir}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		tr.each(func(path string, _ int, e *entry) {
+			if !strings.HasSuffix(path, "new") {
+				n++
+			}
+		})
+		if n != 2000 {
+			t.Fatal(n)
+		}
+	}
+	close(stop)
+	wait.Wait()
 }
 
 // TestHalf checks that a forced undo that removes a file and cannot make what was there before can

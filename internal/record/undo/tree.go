@@ -64,7 +64,10 @@ type entry struct {
 }
 
 // dir holds the entries of a folder, sorted by name.
-type dir struct{ Entries []entry }
+type dir struct {
+	Entries []entry
+	Hidden  []string // temporary files of this program, which are not recorded
+}
 
 // tree is a listing of the roots, sorted by path. Roots within roots are left out.
 type tree struct{ Roots []entry } // Name is the path
@@ -297,8 +300,14 @@ type pair struct {
 func diff(old, fresh *tree) (out []pair) {
 	for i := range fresh.Roots {
 		for j := range old.Roots {
-			if old.Roots[j].Name == fresh.Roots[i].Name {
-				diffDirs(fresh.Roots[i].Name, old.Roots[j].Sub, fresh.Roots[i].Sub, &out)
+			o, f := &old.Roots[j], &fresh.Roots[i]
+			if o.Name != f.Name {
+				continue
+			}
+			diffDirs(f.Name, o.Sub, f.Sub, &out)
+			if inodeOf(o.Stamp) != inodeOf(f.Stamp) {
+				// Another folder took the place of the root. What is in it only may be older than the call.
+				out = slices.DeleteFunc(out, func(p pair) bool { return p.before == nil && workspace.Within(f.Name, p.path) })
 			}
 		}
 	}
