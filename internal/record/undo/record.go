@@ -268,7 +268,7 @@ func (s *Store) say(why error) string {
 // compare lists the roots and returns the changes since the beginning of the recording.
 func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 	s := r.s
-	fresh, err := s.look(ctx)
+	fresh, err := s.look(ctx, listing)
 	if err != nil {
 		return nil, err
 	}

@@ -185,7 +185,7 @@ func (u *restoration) findOthers(ctx context.Context) error {
 	if !slices.ContainsFunc(u.steps, func(st *step) bool { return st.now.Kind == File && st.now.Links > 1 }) {
 		return nil
 	}
-	t, err := u.s.look(ctx)
+	t, err := u.s.look(ctx, listing)
 	if err != nil {
 		return err
 	}

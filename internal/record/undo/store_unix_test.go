@@ -192,6 +192,39 @@ func TestRootGone(t *testing.T) {
 	}
 }
 
+// TestSlow checks that a listing that has failed once makes no later call wait for long, also in
+// another server, until one succeeds.
+func TestSlow(t *testing.T) {
+	c := newScene(t)
+	wait := func() (timeout time.Duration) {
+		defer func(f func(context.Context, []string, []string) (*tree, error)) { listRoots = f }(listRoots)
+		listRoots = func(ctx context.Context, _, _ []string) (*tree, error) {
+			at, _ := ctx.Deadline()
+			timeout = time.Until(at).Round(time.Second)
+			return nil, errTooMany
+		}
+		if line := c.call(func() {}); line != "changes cannot be undone from now on: the roots have more than 500000 files" && line != "" {
+			t.Error(line)
+		}
+		return timeout
+	}
+	later := func() { now := c.s.o.Now().Add(2 * pause); c.s.o.Now = func() time.Time { return now } }
+	got := []time.Duration{wait(), wait()}
+	later()
+	got = append(got, wait())
+	c.s.Close()
+	c.open()
+	got = append(got, wait())
+	later()
+	c.call(func() {})
+	c.s.Close()
+	c.open()
+	got = append(got, wait())
+	if diff := cmp.Diff([]time.Duration{listing, 0, listingLess, listingLess, listing}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestHidden checks that a workspace with names of temporary files of this program is not covered.
 func TestHidden(t *testing.T) {
 	c := newScene(t)
