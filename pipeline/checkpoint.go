@@ -58,7 +58,7 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	if c.decision.Checkpoint {
-		if why := r.Missing(); why != "" {
+		if why := r.Secure(); why != "" {
 			r.End(ctx)
 			return nil, &refusal{stageRefused, "what it may destroy could be undone when it was allowed, and cannot any more: " + why, "Send the call again; the user is asked then."}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,8 @@ type Recording struct {
 	whole bool  // whatever is in the roots may change
 	start *tree // the listing before the call; nil if there is none
 	why   error // why there is none
+	// pending is the path of the file by Secure; "": none
+	pending string
 
 	mu      sync.Mutex
 	exact   []Change // by Watch
@@ -68,22 +71,6 @@ func (s *Store) BeginExact(c Call) *Recording {
 
 // Whole reports whether the call may change anything in the roots.
 func (r *Recording) Whole() bool { return r.whole }
-
-// Missing returns why not everything could be restored that the call may change, as a clause;
-// "" if everything could.
-func (r *Recording) Missing() string {
-	if r.start == nil {
-		return reason(r.why)
-	}
-	if err := r.s.lock(context.Background()); err != nil {
-		return reason(err)
-	}
-	defer r.s.unlock()
-	if err := r.s.objects.sync(); err != nil {
-		return reason(err)
-	}
-	return notCovered(r.start.uncovered())
-}
 
 func notCovered(n int, some []string) string {
 	if n == 0 {
@@ -239,19 +226,32 @@ func (r *Recording) end(ctx context.Context) string {
 		}
 	}
 	if len(changes) == 0 {
+		r.forgetPending()
 		return ""
 	}
 	s.claim(r, changes)
-	set := &Set{Header: Header{
-		Principal: r.call.Owner.Principal, Session: s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
-		Began: r.began, Ended: s.o.Now(), Late: r.late,
-	}, Changes: changes}
+	set := &Set{Header: r.header(), Changes: changes}
 	if err := s.add(set, false); err != nil {
 		s.o.Log.Warn("a change set cannot be stored", "error", err.Error())
 		return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(err)))
 	}
+	r.forgetPending()
 	s.tidy()
 	return set.Line()
+}
+
+// header returns the header of the change set, as of now.
+func (r *Recording) header() Header {
+	return Header{
+		Principal: r.call.Owner.Principal, Session: r.s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
+		Began: r.began, Ended: r.s.o.Now(), Late: r.late,
+	}
+}
+
+func (r *Recording) forgetPending() {
+	if r.pending != "" {
+		_ = os.Remove(r.pending)
+	}
 }
 
 // say returns a line on changes that are not recorded, once for each reason. The caller must hold

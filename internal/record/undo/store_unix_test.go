@@ -149,7 +149,7 @@ func TestUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start.Roots[0].Sub.Entries[0].Sub = nil // root can read all folders
-	if why := r.Missing(); why != c.path("closed")+" cannot be restored" {
+	if why := r.Secure(); why != c.path("closed")+" cannot be restored" {
 		t.Error(why)
 	}
 	if err := os.Chmod(c.path("closed"), 0o700); err != nil {
@@ -222,6 +222,44 @@ func TestSlow(t *testing.T) {
 	got = append(got, wait())
 	if diff := cmp.Diff([]time.Duration{listing, 0, listingLess, listingLess, listing}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPending checks that what a call destroys can be restored if the server is killed during the call.
+func TestPending(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	before := oracle(t, c.root)
+	r, err := c.s.Begin(t.Context(), Call{Owner: me, Tool: "Bash", Title: "rm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := r.Secure(); why != "" {
+		t.Fatal(why)
+	}
+	os.RemoveAll(c.path("d"))
+	other := c.s
+	if err := c.open().Resume(t.Context()); err != nil { // the first one still runs
+		t.Fatal(err)
+	}
+	if n := c.last(); n != 0 {
+		t.Error(n)
+	}
+	c.s.Close()
+	other.live.Close() // as a kill does
+	if err := c.open().Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.s.List(9, func(*Header) bool { return true })
+	if err != nil || len(list) != 1 || list[0].Title != "rm" || !list[0].Late || list[0].Paths != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	c.undo(Request{Numbers: []int{1}})
+	if diff := cmp.Diff(before, oracle(t, c.root)); diff != "" {
+		t.Error(diff)
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.s.dir, pendingBegin+"*")); len(left) != 0 {
+		t.Error(left)
 	}
 }
 

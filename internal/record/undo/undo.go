@@ -205,7 +205,7 @@ func (s *Store) open() error {
 	_, err = os.Lstat(s.failedPath())
 	s.listed = err == nil
 	s.forgetOthers()
-	return s.prune()
+	return errors.Join(s.resume(), s.prune())
 }
 
 // begin marks the store as used by this process.
