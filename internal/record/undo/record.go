@@ -293,6 +293,7 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 		s.Warm() // runs when the lock is free
 	}
 	was, is := r.start.groups(), fresh.groups()
+	had := sync.OnceValue(r.start.inodes)
 	var out []Change
 	for _, p := range pairs {
 		c := Change{Path: p.path}
@@ -301,12 +302,19 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 		}
 		if p.after != nil {
 			c.After = p.after.state(p.path, is)
+			c.After.Moved = p.before == nil && c.After.Kind == File && c.After.Links == 1 && r.isOlder(p.path) && !had()[inodeOf(p.after.Stamp)]
 		}
 		if r.unclaimed(&c) && !(c.Before.same(&c.After) && !c.relinked()) {
 			out = append(out, c)
 		}
 	}
 	return out, nil
+}
+
+// isOlder reports whether the file at a path was created before the call.
+func (r *Recording) isOlder(path string) bool {
+	at, ok := born(path)
+	return ok && r.began.Sub(at) > young
 }
 
 // claim attributes changes to a recording alone, and not to others that run at the same time.

@@ -54,6 +54,7 @@ var (
 	errLarge    = errors.New("what it is now is too large to be stored first")
 	errSpecial  = errors.New("it is or was a named pipe, a socket, a device or a folder that cannot be read")
 	errOpen     = errors.New("a program has it open for writing, which would write to the removed file")
+	errMoved    = errors.New("the call has moved it in from outside of the roots, where an undo cannot put it back")
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
@@ -243,6 +244,8 @@ func (u *restoration) consider(st *step, gap bool) error {
 		return errGap
 	case st.open(&st.now):
 		return errOpen
+	case st.Before.Kind == Nothing && st.After.Moved && !u.r.Force:
+		return errMoved
 	case st.now.Kind == File && !st.now.Known && !st.modeOnly():
 		return errLarge
 	}

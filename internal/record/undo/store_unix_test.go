@@ -263,6 +263,31 @@ func TestPending(t *testing.T) {
 	}
 }
 
+// TestMovedIn checks that an undo does not remove a file that a call has moved in from outside, which
+// may be the only copy, but moves one within the roots back.
+func TestMovedIn(t *testing.T) {
+	c := newScene(t)
+	outside := c.root + ".photo"
+	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := born(outside); !ok {
+		t.Skip("the file system has no times of creation")
+	}
+	c.write("in", "y")
+	c.s.o.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	c.call(func() {
+		if err := errors.Join(os.Rename(outside, c.path("photo")), os.Rename(c.path("in"), c.path("in2"))); err != nil {
+			t.Error(err)
+		}
+	})
+	out := c.undo(Request{Numbers: []int{1}})
+	if len(out.Done) != 2 || len(out.Refused) != 1 || out.Refused[0].Path != c.path("photo") ||
+		out.Refused[0].Text != "the call has moved it in from outside of the roots, where an undo cannot put it back" {
+		t.Errorf("%+v", out)
+	}
+}
+
 // TestHidden checks that a workspace with names of temporary files of this program is not covered.
 func TestHidden(t *testing.T) {
 	c := newScene(t)

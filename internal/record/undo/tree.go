@@ -210,6 +210,17 @@ func (t *tree) groups() map[inode][]string {
 	return out
 }
 
+// inodes returns all files.
+func (t *tree) inodes() map[inode]bool {
+	out := map[inode]bool{}
+	t.each(func(_ string, _ int, e *entry) {
+		if e.Stamp.kind() == File {
+			out[inodeOf(e.Stamp)] = true
+		}
+	})
+	return out
+}
+
 // State is what was at a path.
 type State struct {
 	Kind        Kind
@@ -222,6 +233,7 @@ type State struct {
 	Links       uint32   // number of names of the file
 	Others      []string // other names of the same file, if all of them are in the roots
 	Stamp       stamp    // identifies an unknown content
+	Moved       bool     // the call has moved the file in from outside of the roots
 	writing     bool     // a program has the file open for writing
 }
 
