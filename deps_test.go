@@ -107,7 +107,7 @@ var rules = []rule{
 	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs, and ending its group"},
 	{"internal/text/fault", nil, nil, "a leaf: one fact, one next step"},
 	{"internal/record/results", []string{"internal/record/store"}, nil, "stored results"},
-	{"internal/record/undo", []string{"internal/file/filelock", "internal/file/workspace", "internal/record/state", "internal/text/plain", "session"}, []string{"github.com/aymanbagabas/go-udiff", "github.com/klauspost/compress", "golang.org/x/sys"}, "what calls changed in the workspace, with the contents before, and its undo"},
+	{"internal/record/undo", []string{"internal/bounded", "internal/file/filelock", "internal/file/workspace", "internal/record/state", "internal/text/plain", "session"}, []string{"github.com/aymanbagabas/go-udiff", "github.com/klauspost/compress", "golang.org/x/sys"}, "what calls changed in the workspace, with the contents before, and its undo"},
 	{"tools/undo", []string{"tools", "session", "policy", "internal/record/undo", "internal/text/fault", "internal/text/plain"}, nil, "the Undo tool"},
 	{"internal/record/worklist", []string{"internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain", "session"}, nil, "lists of work items, of one session or shared in a file"},
 	{"internal/exec/process", []string{"internal/text/plain"}, []string{"golang.org/x/sys"}, "a leaf: one command and all it starts, ended for sure"},

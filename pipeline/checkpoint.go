@@ -17,19 +17,26 @@ const (
 	changesRoots         // anything
 )
 
-// scope returns what the call may change in the workspace: a command or a tool of another server
+// scope returns what the call may change in the workspace: a program or a tool of another server
 // anything, and so do hooks after a call.
 func (c *call) scope() scope {
-	d := c.tool.Declared
+	d, f := c.tool.Declared, c.prepared.Facts
 	switch {
-	case c.p.Undo == nil, c.prepared.Facts.ReadOnly, d != nil && d.ReadOnlyHint():
+	case c.p.Undo == nil, f.ReadOnly, d != nil && d.ReadOnlyHint(), c.elsewhere():
 		return changesNothing
-	case c.tool.Server != "", c.prepared.Parts(c.env) != nil, c.hookedAfter():
+	case c.tool.Server != "", c.prepared.Parts(c.env) != nil, f.Destructive && f.OpenWorld, c.hookedAfter():
 		return changesRoots
 	case c.prepared.Path != "":
 		return changesPaths
 	}
 	return changesNothing
+}
+
+// elsewhere reports whether the session works outside of the roots of the server, in a git
+// worktree, where no changes are recorded.
+func (c *call) elsewhere() bool {
+	w := c.env.Session.Worktree
+	return w != nil && workspace.Containing(c.p.Roots.Paths(), w.Folder) == ""
 }
 
 // recordChanges begins to record what the call changes, for an undo. The caller must call end after
@@ -51,7 +58,7 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	if c.decision.Checkpoint {
-		if why := r.Missing(); why != "" {
+		if why := r.Secure(); why != "" {
 			r.End(ctx)
 			return nil, &refusal{stageRefused, "what it may destroy could be undone when it was allowed, and cannot any more: " + why, "Send the call again; the user is asked then."}
 		}

@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/write"
@@ -24,6 +25,13 @@ import (
 func undoBench(t *testing.T, mode policy.Mode, do func(env *tools.Env)) *bench {
 	b := newBench(t, "{}")
 	registry, err := tools.NewRegistry([]*tools.Tool{
+		doer("Code", func(d *tools.Def[doIn, doIn, doOut]) {
+			d.Path, d.IsDestructive, d.IsOpenWorld = nil, tools.Always[doIn](), tools.Always[doIn]()
+			d.Call = func(_ context.Context, env *tools.Env, _ doIn) (tools.Result[doOut], error) {
+				do(env)
+				return tools.Result[doOut]{Data: doOut{Said: "done"}}, nil
+			}
+		}),
 		write.New(file.Options{Locks: filelock.New(t.TempDir()), Guard: file.GuardOff}),
 		doer("Run", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.IsReadOnly = tools.When(func(_ *tools.Env, in doIn) bool { return in.Do == "read" })
@@ -73,17 +81,19 @@ func TestChangeSets(t *testing.T) {
 	os.Remove(filepath.Join(b.root, "made"))
 	run("Run", `{"do":"write"}`, "done\nchanged: 1 created (undo 1)")
 	run("Run", `{"do":"write again"}`, "done")
+	os.Remove(filepath.Join(b.root, "made"))
+	run("Code", `{"do":"x"}`, "done\nchanged: 1 created (undo 2)")
 	run("Write", `{"file_path":"a.txt","content":"one"}`, "3 bytes.")
 	b.hookAfter(t, "Write", func(hook.Input) hook.Verdict {
 		b.put(t, "of the hook", "x")
 		return hook.Verdict{}
 	})
 	run("Write", `{"file_path":"a.txt","content":"two"}`, "")
-	set, err := b.Undo.Get(3)
+	set, err := b.Undo.Get(4)
 	if err != nil || len(set.Changes) != 2 || set.Tool != "Write" || set.Call == "" || !b.Undo.Mine(&set.Header, b.session.View().Owner()) {
 		t.Errorf("%+v, %v", set, err)
 	}
-	if out, err := b.Undo.Restore(ctx, undo.Request{Numbers: []int{3}}); err != nil || len(out.Done) != 2 {
+	if out, err := b.Undo.Restore(ctx, undo.Request{Numbers: []int{4}}); err != nil || len(out.Done) != 2 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(b.root, "a.txt")); err != nil || string(data) != "one" {
@@ -107,10 +117,17 @@ func TestCoveredCalls(t *testing.T) {
 	if got := b.run(t, t.Context(), "Run", `{"do":"rm"}`); !strings.HasPrefix(got, "failed: Run: refused by policy: rm needs approval: it destroys") || ran != 1 {
 		t.Error(got)
 	}
-	// It was covered when it was decided, and is not any more when it runs.
 	if err := os.Remove(pipe); err != nil {
 		t.Fatal(err)
 	}
+	// In a worktree outside of the roots, nothing is recorded or covered.
+	there := t.TempDir()
+	b.session.Apply(session.Effect{Move: &session.Move{To: &session.Worktree{Folder: there, Main: b.root}, Roots: []string{there}, Dir: there}})
+	if got := b.run(t, t.Context(), "Run", `{"do":"rm"}`); !strings.HasPrefix(got, "failed: Run: refused by policy: rm needs approval: it destroys") || ran != 1 {
+		t.Error(got)
+	}
+	b.session.Apply(session.Effect{Move: &session.Move{Roots: []string{b.root}, Dir: b.root}})
+	// It was covered when it was decided, and is not any more when it runs.
 	c := b.newCall(b.request("Run", `{"do":"rm"}`))
 	defer func() { c.Ticket.Leave() }()
 	if err := stages(t.Context(), c.lookup, c.unwrap, c.connect, c.parse, c.judge); err != nil {

@@ -132,6 +132,7 @@ func withUndo(host *Host, root string, f func(*undo.Store, []string) error) erro
 		return fmt.Errorf("%s does not exist any more; make the folder again to undo changes in it", plain.Line(roots[0]))
 	}
 	s := undo.New(undo.Options{State: stateDir, Roots: opened, Skip: []string{stateDir}, Log: slog.New(slog.DiscardHandler), Instance: "user"})
+	_ = s.Resume(context.Background()) // what cannot be done without the store reports that itself
 	return errors.Join(f(s, roots), s.Close())
 }
 

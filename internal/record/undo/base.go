@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/record/state"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) fillSome() (more bool) {
 	}
 	defer s.unlock()
 	if s.base == nil || len(s.active) == 0 {
-		if _, err := s.look(s.ctx); err != nil {
+		if _, err := s.look(s.ctx, listingLess); err != nil {
 			return false
 		}
 	}
@@ -70,24 +71,40 @@ func (s *Store) fillSome() (more bool) {
 	return false
 }
 
-// look lists the roots, and makes the listing the base. The caller must hold the lock.
-func (s *Store) look(ctx context.Context) (*tree, error) {
+// listRoots is a variable so that tests can simulate large and slow roots.
+var listRoots = list
+
+// failedPath is the path of a file that exists if listing the roots has failed.
+func (s *Store) failedPath() string { return filepath.Join(s.dir, "failed") }
+
+// look lists the roots, and makes the listing the base. The first time, timeout is ignored. The
+// caller must hold the lock.
+func (s *Store) look(ctx context.Context, timeout time.Duration) (*tree, error) {
 	if s.trouble != nil && s.o.Now().Before(s.until) {
 		return nil, s.trouble
 	}
 	if err := s.open(); err != nil {
 		return nil, s.failed(err)
 	}
-	limited, cancel := context.WithTimeout(ctx, listing)
-	defer cancel()
-	t, err := list(limited, s.roots, s.o.Skip)
+	if !s.listed {
+		timeout = listing
+	}
+	// A file system that does not answer must not block the store.
+	t, err := bounded.Do(ctx, timeout, func(ctx context.Context) (*tree, error) { return listRoots(ctx, s.roots, s.o.Skip) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if !s.listed || s.trouble == nil {
+			_ = os.WriteFile(s.failedPath(), nil, 0o600)
+		}
+		s.listed = true
 		return nil, s.failed(err)
 	}
-	s.trouble, s.said = nil, ""
+	if s.trouble != nil || !s.listed {
+		_ = os.Remove(s.failedPath())
+	}
+	s.listed, s.trouble, s.said = true, nil, ""
 	t.carryFrom(s.base)
 	s.base = t
 	return t, nil
@@ -104,7 +121,7 @@ func (s *Store) failed(err error) error {
 // checkpoint lists the roots and stores what is not stored yet, for a limited time. The caller
 // must hold the lock.
 func (s *Store) checkpoint(ctx context.Context) (*tree, error) {
-	t, err := s.look(ctx)
+	t, err := s.look(ctx, listingLess)
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +234,30 @@ func readAs(file *os.File, want stamp) ([]byte, bool) {
 
 // uncovered returns the number of paths that could not be restored, and some of them.
 func (t *tree) uncovered() (n int, some []string) {
+	add := func(path string) {
+		if n++; len(some) < 3 {
+			some = append(some, path)
+		}
+	}
 	groups := t.groups()
-	t.each(func(path string, _ int, e *entry) {
+	check := func(path string, _ int, e *entry) {
 		if st := e.state(path, groups); !st.restorable() {
-			if n++; len(some) < 3 {
-				some = append(some, path)
+			add(path)
+		}
+		if e.Sub != nil {
+			for _, name := range e.Sub.Hidden {
+				add(join(path, name))
 			}
 		}
-	})
+	}
+	for i := range t.Roots {
+		if root := &t.Roots[i]; root.Stamp.kind() == Folder {
+			check(root.Name, 0, root)
+		} else {
+			add(root.Name)
+		}
+	}
+	t.each(check)
 	return n, some
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 )
 
 // Commands reports whether changes of commands can be recorded on this system. Here, files
@@ -15,6 +16,8 @@ const Commands = false
 func list(context.Context, []string, []string) (*tree, error) { return nil, errors.ErrUnsupported }
 
 func (s *stamp) fill(any) {}
+
+func born(string) (at time.Time, ok bool) { return at, false }
 
 func statFile(f *os.File) (s stamp, err error) {
 	info, err := f.Stat()

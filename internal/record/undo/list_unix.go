@@ -38,6 +38,10 @@ func list(ctx context.Context, roots, skip []string) (*tree, error) {
 	var wait sync.WaitGroup
 	for _, root := range roots {
 		fd, err := openat(unix.AT_FDCWD, root)
+		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP { // gone, or something else is there
+			t.Roots = append(t.Roots, entry{Name: root, Sub: new(dir)})
+			continue
+		}
 		if err != nil {
 			return nil, &fs.PathError{Op: "listing", Path: root, Err: err}
 		}
@@ -75,20 +79,45 @@ func (l *lister) fail(err error) {
 // buffers holds buffers for names.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// names returns the sorted names in a folder.
-func names(fd int) ([]string, error) {
+// names returns the sorted names in a folder. If the folder has changed between the parts in which
+// the system returns a large one, a name that was there all the time may be missing, so names
+// adds those of further attempts.
+func names(fd int) (out []string, err error) {
+	for range 4 {
+		var before, after unix.Stat_t
+		_ = unix.Fstat(fd, &before)
+		found, parts, err := namesOnce(fd)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+		if parts > 1 {
+			_ = unix.Fstat(fd, &after)
+		}
+		if parts <= 1 || after.Ctim == before.Ctim {
+			break
+		}
+		if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// namesOnce returns the names in a folder, and the number of parts that they came in.
+func namesOnce(fd int) (out []string, parts int, err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	var out []string
 	for {
 		n, err := unix.ReadDirent(fd, *buffer)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || n <= 0 {
-			slices.Sort(out)
-			return out, err
+			return out, parts, err
 		}
+		parts++
 		for rest := (*buffer)[:n]; len(rest) > 0; {
 			used, _, found := unix.ParseDirent(rest, -1, out)
 			if rest, out = rest[used:], found; used == 0 {
@@ -117,7 +146,11 @@ func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.Wai
 	d.Entries = make([]entry, 0, len(list))
 	var st unix.Stat_t
 	for _, name := range list {
-		if skipped(name) || len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
+		if skipped(name) {
+			d.Hidden = append(d.Hidden, strings.Clone(name))
+			continue
+		}
+		if len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
 			continue
 		}
 		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {

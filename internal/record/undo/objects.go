@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -295,7 +296,7 @@ func (o *objects) collect(live map[Hash]bool, share int64) error {
 			used[at.pack] += headerSize + at.size
 		}
 	}
-	for name, p := range o.packs {
+	for name, p := range maps.Clone(o.packs) { // rewrite adds packs
 		if p.end == 0 || used[p] > p.end/100*share {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,8 @@ type Recording struct {
 	whole bool  // whatever is in the roots may change
 	start *tree // the listing before the call; nil if there is none
 	why   error // why there is none
+	// pending is the path of the file by Secure; "": none
+	pending string
 
 	mu      sync.Mutex
 	exact   []Change // by Watch
@@ -68,22 +71,6 @@ func (s *Store) BeginExact(c Call) *Recording {
 
 // Whole reports whether the call may change anything in the roots.
 func (r *Recording) Whole() bool { return r.whole }
-
-// Missing returns why not everything could be restored that the call may change, as a clause;
-// "" if everything could.
-func (r *Recording) Missing() string {
-	if r.start == nil {
-		return reason(r.why)
-	}
-	if err := r.s.lock(context.Background()); err != nil {
-		return reason(err)
-	}
-	defer r.s.unlock()
-	if err := r.s.objects.sync(); err != nil {
-		return reason(err)
-	}
-	return notCovered(r.start.uncovered())
-}
 
 func notCovered(n int, some []string) string {
 	if n == 0 {
@@ -239,19 +226,32 @@ func (r *Recording) end(ctx context.Context) string {
 		}
 	}
 	if len(changes) == 0 {
+		r.forgetPending()
 		return ""
 	}
 	s.claim(r, changes)
-	set := &Set{Header: Header{
-		Principal: r.call.Owner.Principal, Session: s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
-		Began: r.began, Ended: s.o.Now(), Late: r.late,
-	}, Changes: changes}
+	set := &Set{Header: r.header(), Changes: changes}
 	if err := s.add(set, false); err != nil {
 		s.o.Log.Warn("a change set cannot be stored", "error", err.Error())
 		return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(err)))
 	}
+	r.forgetPending()
 	s.tidy()
 	return set.Line()
+}
+
+// header returns the header of the change set, as of now.
+func (r *Recording) header() Header {
+	return Header{
+		Principal: r.call.Owner.Principal, Session: r.s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
+		Began: r.began, Ended: r.s.o.Now(), Late: r.late,
+	}
+}
+
+func (r *Recording) forgetPending() {
+	if r.pending != "" {
+		_ = os.Remove(r.pending)
+	}
 }
 
 // say returns a line on changes that are not recorded, once for each reason. The caller must hold
@@ -268,7 +268,7 @@ func (s *Store) say(why error) string {
 // compare lists the roots and returns the changes since the beginning of the recording.
 func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 	s := r.s
-	fresh, err := s.look(ctx)
+	fresh, err := s.look(ctx, listing)
 	if err != nil {
 		return nil, err
 	}
@@ -293,6 +293,7 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 		s.Warm() // runs when the lock is free
 	}
 	was, is := r.start.groups(), fresh.groups()
+	had := sync.OnceValue(r.start.inodes)
 	var out []Change
 	for _, p := range pairs {
 		c := Change{Path: p.path}
@@ -301,12 +302,19 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 		}
 		if p.after != nil {
 			c.After = p.after.state(p.path, is)
+			c.After.Moved = p.before == nil && c.After.Kind == File && c.After.Links == 1 && r.isOlder(p.path) && !had()[inodeOf(p.after.Stamp)]
 		}
 		if r.unclaimed(&c) && !(c.Before.same(&c.After) && !c.relinked()) {
 			out = append(out, c)
 		}
 	}
 	return out, nil
+}
+
+// isOlder reports whether the file at a path was created before the call.
+func (r *Recording) isOlder(path string) bool {
+	at, ok := born(path)
+	return ok && r.began.Sub(at) > young
 }
 
 // claim attributes changes to a recording alone, and not to others that run at the same time.

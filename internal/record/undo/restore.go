@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
@@ -52,11 +53,16 @@ var (
 	errLinked   = errors.New("it has hard links outside of the roots or too many, which cannot be made again")
 	errLarge    = errors.New("what it is now is too large to be stored first")
 	errSpecial  = errors.New("it is or was a named pipe, a socket, a device or a folder that cannot be read")
+	errOpen     = errors.New("a program has it open for writing, which would write to the removed file")
+	errMoved    = errors.New("the call has moved it in from outside of the roots, where an undo cannot put it back")
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
 // ErrNoPath is the error of Restore if the change sets have no change at the paths.
 var ErrNoPath = errors.New("nothing was changed at this path")
+
+// syncers is the number of files that an undo makes at the same time.
+const syncers = 16
 
 // restoration is an undo that runs.
 type restoration struct {
@@ -74,6 +80,8 @@ type step struct {
 	Change
 	now   State // what is there
 	alone bool  // made without its other names
+	taken bool  // what was there has been removed
+	force bool  // as in Request
 }
 
 // Restore undoes change sets. Several are undone as one: each path becomes what it was before
@@ -162,7 +170,7 @@ func (u *restoration) plan(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		st := &step{Change: changes[i]}
+		st := &step{Change: changes[i], force: u.r.Force}
 		err := u.consider(st, gap[st.Path])
 		switch {
 		case errors.Is(err, workspace.ErrNoChange):
@@ -182,7 +190,7 @@ func (u *restoration) findOthers(ctx context.Context) error {
 	if !slices.ContainsFunc(u.steps, func(st *step) bool { return st.now.Kind == File && st.now.Links > 1 }) {
 		return nil
 	}
-	t, err := u.s.look(ctx)
+	t, err := u.s.look(ctx, listing)
 	if err != nil {
 		return err
 	}
@@ -234,6 +242,10 @@ func (u *restoration) consider(st *step, gap bool) error {
 	switch {
 	case gap && !u.r.Force:
 		return errGap
+	case st.open(&st.now):
+		return errOpen
+	case st.Before.Kind == Nothing && st.After.Moved && !u.r.Force:
+		return errMoved
 	case st.now.Kind == File && !st.now.Known && !st.modeOnly():
 		return errLarge
 	}
@@ -315,6 +327,7 @@ func stateIn(l *workspace.Look) (st State, err error) {
 			return st, err
 		}
 		defer file.Close()
+		st.writing = workspace.Writing(file)
 		st.Hash, st.Known, err = hashOf(file, st.Stamp)
 		return st, err
 	}
@@ -343,8 +356,15 @@ func (st *step) check(l *workspace.Look) error {
 	if !now.same(&st.now) && !(st.modeOnly() && now.Stamp == st.now.Stamp) {
 		return errChanged
 	}
+	if st.open(&now) {
+		return errOpen
+	}
 	return nil
 }
+
+// open reports whether a program may write to the file that is at the path now after the undo has
+// taken it away.
+func (st *step) open(now *State) bool { return now.writing && !st.force && !st.modeOnly() }
 
 // run does what was planned.
 func (u *restoration) run(ctx context.Context) error {
@@ -442,9 +462,18 @@ func (u *restoration) store(st *step) error {
 // writable, removals from below, the rest from above, and the modes of folders at the end.
 func (u *restoration) execute(ctx context.Context) (done []Change) {
 	failed := map[*step]bool{}
+	var mu sync.Mutex // for failed and u.out
+	fail := func(st *step) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed[st] = true
+	}
 	try := func(st *step, f func(*step, *workspace.Spot) error) {
-		if failed[st] || ctx.Err() != nil {
-			failed[st] = true
+		mu.Lock()
+		skip := failed[st]
+		mu.Unlock()
+		if skip || ctx.Err() != nil {
+			fail(st)
 			return
 		}
 		spot, err := u.s.o.Roots.Spot(st.Path)
@@ -456,7 +485,9 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 			spot.Close()
 		}
 		if err != nil {
-			failed[st] = true
+			fail(st)
+			mu.Lock()
+			defer mu.Unlock()
 			u.refuse(st, err)
 		}
 	}
@@ -471,7 +502,25 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 		}
 	}
 	for _, st := range u.steps {
-		if st.Before.Kind != Nothing {
+		if st.Before.Kind == Folder {
+			try(st, u.make)
+		}
+	}
+	// Most of the time goes to syncing files, which is far faster for several at once.
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, syncers)
+	for _, st := range u.steps {
+		if st.single() {
+			slots <- struct{}{}
+			wait.Go(func() {
+				try(st, u.make)
+				<-slots
+			})
+		}
+	}
+	wait.Wait()
+	for _, st := range u.steps {
+		if st.Before.Kind != Nothing && st.Before.Kind != Folder && !st.single() {
 			try(st, u.make)
 		}
 	}
@@ -488,13 +537,23 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 		}
 	}
 	u.sync()
+	slices.SortStableFunc(u.out.Refused, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
 	for _, st := range u.steps {
-		if !failed[st] {
+		switch {
+		case !failed[st]:
 			u.did(st)
 			done = append(done, Change{Path: st.Path, Before: st.now, After: st.Before})
+		case st.taken: // removed, but what was there before could not be made
+			done = append(done, Change{Path: st.Path, Before: st.now})
 		}
 	}
 	return done
+}
+
+// single reports whether what the step makes is a file without other names, so that it depends on no
+// other step than those for folders, and small enough to have many in memory.
+func (st *step) single() bool {
+	return st.Before.Kind == File && st.Before.Links <= 1 && st.Before.Size <= 1<<20
 }
 
 // sync syncs the folders in which something was changed. It ignores errors: the change set has all
@@ -530,11 +589,14 @@ func (s *Store) setFolder(path string, mode fs.FileMode) error {
 	return spot.SetMode(mode, isFolder)
 }
 
-func removeAt(st *step, at *workspace.Spot) error {
+func removeAt(st *step, at *workspace.Spot) (err error) {
 	if st.now.Kind == Folder {
-		return at.RemoveFolder()
+		err = at.RemoveFolder()
+	} else {
+		err = at.Remove(st.check)
 	}
-	return at.Remove(st.check)
+	st.taken = err == nil
+	return err
 }
 
 // make makes what was there before.

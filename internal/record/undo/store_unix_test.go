@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -135,6 +137,243 @@ func TestSpecial(t *testing.T) {
 			t.Error(name, info, err)
 		}
 	}
+}
+
+// TestUnread checks that what is in a folder that could not be read before a call is not removed as
+// if the call had made it.
+func TestUnread(t *testing.T) {
+	c := newScene(t)
+	c.write("closed/f", "of the user")
+	r, err := c.s.Begin(t.Context(), Call{Owner: me})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start.Roots[0].Sub.Entries[0].Sub = nil // root can read all folders
+	if why := r.Secure(); why != c.path("closed")+" cannot be restored" {
+		t.Error(why)
+	}
+	if err := os.Chmod(c.path("closed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if line, want := r.End(t.Context()), "changed: 1 modified (undo 1); undo covers 0 of 1, not: "+c.path("closed"); line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+	out := c.undo(Request{Numbers: []int{1}, Force: true})
+	if data, err := os.ReadFile(c.path("closed/f")); err != nil || string(data) != "of the user" || len(out.Refused) != 1 {
+		t.Errorf("%q, %v, %+v", data, err, out)
+	}
+}
+
+// TestRootGone checks that what was in a root can be restored after the root was removed, and that
+// nothing in a folder that took its place counts as created.
+func TestRootGone(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	before := oracle(t, c.root)
+	c.call(func() { os.RemoveAll(c.root) })
+	if line, want := c.call(func() { c.write("of the user", "x") }), ""; line != want {
+		t.Errorf("%q", line)
+	}
+	os.Remove(c.path("of the user"))
+	c.undo(Request{Numbers: []int{1}})
+	if diff := cmp.Diff(before, oracle(t, c.root)); diff != "" {
+		t.Error(diff)
+	}
+	line := c.call(func() {
+		os.Rename(c.root, c.root+".old")
+		c.write("of the user", "x")
+	})
+	if want := "changed: 2 deleted (undo 3)"; line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+	c.undo(Request{Numbers: []int{3}})
+	if data, err := os.ReadFile(c.path("of the user")); err != nil || string(data) != "x" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// TestSlow checks that a listing that has failed once makes no later call wait for long, also in
+// another server, until one succeeds.
+func TestSlow(t *testing.T) {
+	c := newScene(t)
+	wait := func() (timeout time.Duration) {
+		defer func(f func(context.Context, []string, []string) (*tree, error)) { listRoots = f }(listRoots)
+		listRoots = func(ctx context.Context, _, _ []string) (*tree, error) {
+			at, _ := ctx.Deadline()
+			timeout = time.Until(at).Round(time.Second)
+			return nil, errTooMany
+		}
+		if line := c.call(func() {}); line != "changes cannot be undone from now on: the roots have more than 500000 files" && line != "" {
+			t.Error(line)
+		}
+		return timeout
+	}
+	later := func() { now := c.s.o.Now().Add(2 * pause); c.s.o.Now = func() time.Time { return now } }
+	got := []time.Duration{wait(), wait()}
+	later()
+	got = append(got, wait())
+	c.s.Close()
+	c.open()
+	got = append(got, wait())
+	later()
+	c.call(func() {})
+	c.s.Close()
+	c.open()
+	got = append(got, wait())
+	if diff := cmp.Diff([]time.Duration{listing, 0, listingLess, listingLess, listing}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPending checks that what a call destroys can be restored if the server is killed during the call.
+func TestPending(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	before := oracle(t, c.root)
+	r, err := c.s.Begin(t.Context(), Call{Owner: me, Tool: "Bash", Title: "rm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := r.Secure(); why != "" {
+		t.Fatal(why)
+	}
+	os.RemoveAll(c.path("d"))
+	other := c.s
+	if err := c.open().Resume(t.Context()); err != nil { // the first one still runs
+		t.Fatal(err)
+	}
+	if n := c.last(); n != 0 {
+		t.Error(n)
+	}
+	c.s.Close()
+	other.live.Close() // as a kill does
+	if err := c.open().Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.s.List(9, func(*Header) bool { return true })
+	if err != nil || len(list) != 1 || list[0].Title != "rm" || !list[0].Late || list[0].Paths != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	c.undo(Request{Numbers: []int{1}})
+	if diff := cmp.Diff(before, oracle(t, c.root)); diff != "" {
+		t.Error(diff)
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.s.dir, pendingBegin+"*")); len(left) != 0 {
+		t.Error(left)
+	}
+}
+
+// TestMovedIn checks that an undo does not remove a file that a call has moved in from outside, which
+// may be the only copy, but moves one within the roots back.
+func TestMovedIn(t *testing.T) {
+	c := newScene(t)
+	outside := c.root + ".photo"
+	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := born(outside); !ok {
+		t.Skip("the file system has no times of creation")
+	}
+	c.write("in", "y")
+	c.s.o.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	c.call(func() {
+		if err := errors.Join(os.Rename(outside, c.path("photo")), os.Rename(c.path("in"), c.path("in2"))); err != nil {
+			t.Error(err)
+		}
+	})
+	out := c.undo(Request{Numbers: []int{1}})
+	if len(out.Done) != 2 || len(out.Refused) != 1 || out.Refused[0].Path != c.path("photo") ||
+		out.Refused[0].Text != "the call has moved it in from outside of the roots, where an undo cannot put it back" {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestHidden checks that a workspace with names of temporary files of this program is not covered.
+func TestHidden(t *testing.T) {
+	c := newScene(t)
+	name := ".a.mcp-toolset-0123456789abcdef.tmp"
+	c.write(name, "x")
+	if covered, why := c.s.Covered(t.Context()); covered || why != c.path(name)+" cannot be restored" {
+		t.Error(covered, why)
+	}
+}
+
+// TestNames checks that a name is not missed in a large folder in which another one is replaced all
+// the time.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	if shm, err := os.MkdirTemp("/dev/shm", ""); err == nil { // tmpfs, where that happens often
+		defer os.RemoveAll(shm)
+		dir = shm
+	}
+	for i := range 2000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%0100d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				os.WriteFile(filepath.Join(dir, "new"), nil, 0o600)
+				os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, fmt.Sprintf("%0100d", 7)))
+			}
+		}
+	})
+	for range testscale.N(20, 2000) {
+		tr, err := list(t.Context(), []string{dir}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		tr.each(func(path string, _ int, e *entry) {
+			if !strings.HasSuffix(path, "new") {
+				n++
+			}
+		})
+		if n != 2000 {
+			t.Fatal(n)
+		}
+	}
+	close(stop)
+	wait.Wait()
+}
+
+// TestHalf checks that a forced undo that removes a file and cannot make what was there before can
+// be undone.
+func TestHalf(t *testing.T) {
+	c := newScene(t)
+	c.write("d/f", "old")
+	c.call(func() {
+		os.RemoveAll(c.path("d"))
+		c.write("d", "new")
+	})
+	c.write("d", "of the user")
+	out, err := c.s.Restore(until{t.Context(), c.path("d")}, Request{Numbers: []int{1}, Force: true})
+	if _, gone := os.Lstat(c.path("d")); gone == nil || out.Number == 0 {
+		t.Fatalf("%v, %+v, %v", gone, out, err)
+	}
+	c.undo(Request{Numbers: []int{out.Number}})
+	if data, err := os.ReadFile(c.path("d")); err != nil || string(data) != "of the user" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// until is a context that ends when a path is gone.
+type until struct {
+	context.Context
+	path string
+}
+
+func (u until) Err() error {
+	if _, err := os.Lstat(u.path); err != nil {
+		return context.Canceled
+	}
+	return nil
 }
 
 // TestLinksOut checks that neither a link in place of a folder nor a hard link leads an undo out

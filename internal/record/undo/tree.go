@@ -64,7 +64,10 @@ type entry struct {
 }
 
 // dir holds the entries of a folder, sorted by name.
-type dir struct{ Entries []entry }
+type dir struct {
+	Entries []entry
+	Hidden  []string // temporary files of this program, which are not recorded
+}
 
 // tree is a listing of the roots, sorted by path. Roots within roots are left out.
 type tree struct{ Roots []entry } // Name is the path
@@ -116,6 +119,11 @@ const (
 	youngMapping = 35 * time.Second
 	fewYoung     = 500
 )
+
+// unread reports whether something may be below the entry that the listing does not have.
+func (e *entry) unread() bool {
+	return e.Sub == nil && (e.Stamp.kind() == Folder || e.Stamp.kind() == Special)
+}
 
 func (e *entry) age() int64 { return e.Content.At - max(e.Stamp.Modified, e.Stamp.Changed) }
 
@@ -202,6 +210,17 @@ func (t *tree) groups() map[inode][]string {
 	return out
 }
 
+// inodes returns all files.
+func (t *tree) inodes() map[inode]bool {
+	out := map[inode]bool{}
+	t.each(func(_ string, _ int, e *entry) {
+		if e.Stamp.kind() == File {
+			out[inodeOf(e.Stamp)] = true
+		}
+	})
+	return out
+}
+
 // State is what was at a path.
 type State struct {
 	Kind        Kind
@@ -214,6 +233,8 @@ type State struct {
 	Links       uint32   // number of names of the file
 	Others      []string // other names of the same file, if all of them are in the roots
 	Stamp       stamp    // identifies an unknown content
+	Moved       bool     // the call has moved the file in from outside of the roots
+	writing     bool     // a program has the file open for writing
 }
 
 // same reports whether two states have the same content and mode, as far as that is known.
@@ -291,8 +312,14 @@ type pair struct {
 func diff(old, fresh *tree) (out []pair) {
 	for i := range fresh.Roots {
 		for j := range old.Roots {
-			if old.Roots[j].Name == fresh.Roots[i].Name {
-				diffDirs(fresh.Roots[i].Name, old.Roots[j].Sub, fresh.Roots[i].Sub, &out)
+			o, f := &old.Roots[j], &fresh.Roots[i]
+			if o.Name != f.Name {
+				continue
+			}
+			diffDirs(f.Name, o.Sub, f.Sub, &out)
+			if inodeOf(o.Stamp) != inodeOf(f.Stamp) {
+				// Another folder took the place of the root. What is in it only may be older than the call.
+				out = slices.DeleteFunc(out, func(p pair) bool { return p.before == nil && workspace.Within(f.Name, p.path) })
 			}
 		}
 	}
@@ -330,7 +357,8 @@ func diffDirs(path string, old, fresh *dir, out *[]pair) {
 		if p.after != nil {
 			is = p.after.Sub
 		}
-		if was != nil || is != nil {
+		// What was in a folder that could not be read is unknown, so nothing in it is new.
+		if was != nil || is != nil && (p.before == nil || !p.before.unread()) {
 			diffDirs(p.path, was, is, out)
 		}
 	}

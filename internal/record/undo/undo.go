@@ -42,6 +42,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/state"
@@ -64,8 +65,10 @@ const (
 	// wait for waitLess, until the background fill has stored the rest.
 	wait     = 15 * time.Second
 	waitLess = time.Second
-	// listing is the timeout for one listing.
-	listing = 10 * time.Second
+	// listing is the timeout for the first listing and for those after a call. After a first one, or
+	// if listing has failed before, also in an earlier server, calls wait for listingLess.
+	listing     = 10 * time.Second
+	listingLess = 2 * time.Second
 	// after is the time for storing contents after a call: at least this, or a twentieth of the
 	// call's time. The rest is stored in the background.
 	after = 100 * time.Millisecond
@@ -109,6 +112,7 @@ type Store struct {
 	live    *os.File // locked while this process uses the store
 	base    *tree    // the last listing
 	active  map[*Recording]bool
+	listed  bool  // the roots were listed, or the attempt has failed
 	trouble error // why the roots cannot be listed
 	until   time.Time
 	pruned  time.Time
@@ -198,8 +202,10 @@ func (s *Store) open() error {
 	}
 	s.objects = objects
 	s.load()
+	_, err = os.Lstat(s.failedPath())
+	s.listed = err == nil
 	s.forgetOthers()
-	return s.prune()
+	return errors.Join(s.resume(), s.prune())
 }
 
 // begin marks the store as used by this process.
@@ -299,7 +305,7 @@ func reason(err error) string {
 		return ""
 	case errors.Is(err, errTooMany):
 		return err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, bounded.ErrTime):
 		return "listing the roots takes too long"
 	}
 	return strings.TrimSpace(err.Error())

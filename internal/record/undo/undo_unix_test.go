@@ -12,8 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -220,6 +222,90 @@ func TestConflict(t *testing.T) {
 	c.undo(Request{Owner: me, Numbers: []int{forced.Number}})
 	if data, err := os.ReadFile(c.path("a")); err != nil || string(data) != "of the user" {
 		t.Errorf("undone: %q, %v", data, err)
+	}
+}
+
+// TestOpen checks that an undo does not take a file away that a program has open for writing.
+func TestOpen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs leases")
+	}
+	c := newScene(t)
+	c.write("log", "old")
+	c.call(func() { c.write("log", "new") })
+	f, err := os.OpenFile(c.path("log"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := c.undo(Request{Numbers: []int{1}})
+	if len(out.Refused) != 1 || out.Refused[0].Text != "a program has it open for writing, which would write to the removed file" {
+		t.Errorf("%+v", out)
+	}
+	if out := c.undo(Request{Numbers: []int{1}, Force: true}); len(out.Done) != 1 {
+		t.Errorf("forced: %+v", out)
+	}
+}
+
+// TestBesideWriter undoes while another program writes the same files in all ways. Nothing that it
+// wrote last is lost.
+func TestBesideWriter(t *testing.T) {
+	c := newScene(t)
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprint("f", i))
+		c.write(names[i], "old")
+	}
+	for round := range testscale.N(3, 200) {
+		c.call(func() {
+			for i, name := range names {
+				os.Remove(c.path(name))
+				if i%4 > 0 {
+					c.write(name, fmt.Sprint("of the call ", round))
+				}
+			}
+		})
+		number, last := c.last(), map[string]string{}
+		var wait sync.WaitGroup
+		stop := make(chan struct{})
+		wait.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name, text := names[rand.IntN(len(names))], fmt.Sprint("of the user ", round, " ", i)
+				var err error
+				switch i % 3 {
+				case 0:
+					err = os.WriteFile(c.path(name), []byte(text), 0o644)
+				case 1:
+					err = errors.Join(os.WriteFile(c.path("new"), []byte(text), 0o644), os.Rename(c.path("new"), c.path(name)))
+				case 2:
+					var f *os.File
+					if f, err = os.OpenFile(c.path(name), os.O_RDWR|os.O_CREATE, 0o644); err == nil {
+						runtime.Gosched()
+						err = f.Truncate(0)
+						_, failed := f.WriteAt([]byte(text), 0)
+						err = errors.Join(err, failed, f.Close())
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				last[name] = text
+			}
+		})
+		c.undo(Request{Numbers: []int{number}})
+		close(stop)
+		wait.Wait()
+		for name, want := range last {
+			if data, err := os.ReadFile(c.path(name)); err != nil || string(data) != want {
+				left, _ := filepath.Glob(c.path("*.saved"))
+				t.Errorf("round %d, %s: %q, %v, want %q; %v", round, name, data, err, want, left)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,19 @@
+package workspace
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Writing reports whether a program has the file open for writing or mapped as writable. If
+// not, a program that opens it for writing waits until file is closed. It returns false where that
+// cannot be found out: for files of other users and on network file systems.
+func Writing(file *os.File) bool {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) { _, err = unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_RDLCK) })
+	return err == unix.EAGAIN
+}
