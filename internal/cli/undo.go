@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func undoCommand(host *Host) *cobra.Command {
 	}
 	in := flagSection{cmd, ""}
 	in.text(&o.root, "root", "", "the workspace: the first root of its server, `DIR` (default: that of the working directory)")
-	in.on(&o.list, "list", "list the change sets, the newest first")
+	in.on(&o.list, "list", "list the change sets, or those of PATH, the newest first")
 	in.number(&o.diff, "diff", 0, 1, "show what an undo of `N` would do, with diffs")
 	in.text(&o.to, "to", "", "undo all since `TIME`: 14:30, \"2026-11-25 14:30\", or how long ago: 20m")
 	in.text(&o.session, "session", "", "undo all of the session `ID`, as --list shows it")
@@ -96,6 +97,8 @@ func (o *undoOptions) parse(cmd *cobra.Command, args []string) (number int, path
 		return 0, "", usagef("undo takes at most one number and one path")
 	case ways == 0 && len(args) == 1 && args[0] == "forget" && !o.force && !o.dry:
 		o.forget = true
+	case o.list && (o.force || o.dry):
+		return 0, "", usagef("--list changes nothing; leave out --force and --dry-run")
 	case ways != 1:
 		return 0, "", usagef("undo takes one of N, --diff N, --to TIME, --session ID, --list and forget")
 	case len(args) == 1:
@@ -176,7 +179,7 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 		path = filepath.Join(parent, filepath.Base(path))
 	}
 	if o.list {
-		return listUndo(host, s)
+		return listUndo(host, s, path)
 	}
 	numbers, err := o.numbers(s, number)
 	if err != nil {
@@ -251,11 +254,20 @@ func since(text string, now time.Time) (time.Time, error) {
 // maxListed is the limit of change sets that --list shows.
 const maxListed = 200
 
-// listUndo prints the change sets.
-func listUndo(host *Host, s *undo.Store) error {
-	list, err := s.List(maxListed, func(*undo.Header) bool { return true })
+// listUndo prints the change sets that have changes at or below path; "": all.
+func listUndo(host *Host, s *undo.Store, path string) error {
+	list, err := s.List(maxListed, func(h *undo.Header) bool {
+		if path == "" {
+			return true
+		}
+		set, err := s.Get(h.Number)
+		return err == nil && slices.ContainsFunc(set.Changes, func(c undo.Change) bool { return workspace.Within(path, c.Path) })
+	})
 	if err != nil {
 		return err
+	}
+	if len(list) == 0 && path != "" {
+		return say(host.Out, "No changes of "+plain.Text(path)+" are recorded.\n")
 	}
 	if len(list) == 0 {
 		return say(host.Out, "No changes are recorded.\n")
