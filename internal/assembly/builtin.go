@@ -14,6 +14,7 @@ import (
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/exec/worktree"
@@ -31,6 +32,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	agenttool "mcp-toolset/tools/agent"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
@@ -64,7 +66,7 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
 	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
 	access := func(name, dir string) tools.CommandAccess { return a.pipeline.ProgramAccess(name, dir) }
-	if err := p.addTools(ctx, catalogue, access); err != nil {
+	if err := p.addTools(ctx, catalogue, access, func() *Assembly { return a }); err != nil {
 		return nil, err
 	}
 	var err error
@@ -75,8 +77,8 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 }
 
 // addTools makes the tools and their services. catalogue returns the tools of the server, and
-// access that of programs that it runs; both are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(name, dir string) tools.CommandAccess) error {
+// access that of programs that it runs, and built the server; all are known once it is put together.
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(name, dir string) tools.CommandAccess, built func() *Assembly) error {
 	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
@@ -100,6 +102,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
 	worktrees.Undisturbed = commands.Undisturbed
+	agents := p.agents(models, run, sessions, worktrees, built)
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
 	carry := p.options.Carry
 	if carry != nil {
@@ -114,6 +117,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Gone = func(v session.View) {
 		// The last events of a session are those of the end of its tasks.
 		sessions.End(v.Owner())
+		agents.Forget(v.Owner())
 		p.Triggers.Forget(v.Owner())
 		schedules.End(v.Owner())
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
@@ -124,7 +128,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		models.forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
-		if carry != nil {
+		if carry != nil && v.Agent == "" {
 			carry.Store(v)
 		}
 	}
@@ -151,7 +155,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models})
+	p.Closers = append(p.Closers, agents) // before what they use
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, agents})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -172,6 +177,7 @@ type services struct {
 	previews  *lsptools.Previews
 	worktrees *worktree.Registry
 	models    languageModels
+	agents    *agent.Registry // nil without models
 }
 
 // tools makes the tools according to the options and the environment.
@@ -182,12 +188,14 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	if p.Settings.Diagnostics() {
 		noted.Notify = lsptools.Notifier(s.languages, p.Events)
 	}
+	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground}
 	return builtin.List(builtin.Options{
+		Agent:     agents,
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
-		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
+		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees},
 		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},

@@ -38,10 +38,10 @@ func TestFindProfiles(t *testing.T) {
 	home := t.TempDir()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		filepath.Join(home, agentFolder, "plan.md"): "---\nname: plan\n---\n",
-		filepath.Join(home, agentFolder, "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
-		filepath.Join(root, agentFolder, "r.md"):    "---\nname: review\n---\n",
-		filepath.Join(root, agentFolder, "bad.md"):  "no",
+		filepath.Join(home, agentFolders[1], "plan.md"): "---\nname: plan\n---\n",
+		filepath.Join(home, agentFolders[1], "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
+		filepath.Join(root, agentFolders[1], "r.md"):    "---\nname: review\n---\n",
+		filepath.Join(root, agentFolders[1], "bad.md"):  "no",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
