@@ -1,12 +1,16 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"mcp-toolset/internal/exec/agent"
+	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/text/plain"
@@ -73,9 +77,25 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 		Open: func(parent session.View, name, call string, profile *session.Profile) agent.Session {
 			return opened().Server.OpenAgent(parent, name, call, profile)
 		},
-		Tasks: run.Tasks, NewLog: run.NewLog, Events: p.Events, Journal: p.Journal, Worktrees: worktrees,
+		Tasks: run.Tasks, NewLog: newLog(run), Events: p.Events, Journal: p.Journal, Worktrees: worktrees,
 		Free: sessions.Free, ValidName: peers.ValidName, Folder: folder, Limits: agent.DefaultLimits(), Log: p.Log,
 	})
+}
+
+// newLog returns a function that makes an output log, and what fills it.
+func newLog(run bash.Options) func() (*spool.Log, io.WriteCloser, error) {
+	return func() (*spool.Log, io.WriteCloser, error) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		log, err := run.NewLog("agent")
+		if err != nil {
+			return nil, nil, errors.Join(err, r.Close(), w.Close())
+		}
+		go func() { _ = log.Pump(r) }()
+		return log, w, nil
+	}
 }
 
 // AgentsProblem returns why the tool Agent is absent, in one line, or "".

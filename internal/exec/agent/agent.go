@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -91,7 +92,7 @@ type Options struct {
 	// Open starts the session of an agent, for a call of the session parent.
 	Open      func(parent session.View, name, call string, p *session.Profile) Session
 	Tasks     *task.Registry
-	NewLog    func(name string) (*spool.Log, error)
+	NewLog    func() (*spool.Log, io.WriteCloser, error) // makes an output log, and what fills it until it is closed
 	Events    *event.Registry
 	Journal   *journal.Journal
 	Worktrees *worktree.Registry

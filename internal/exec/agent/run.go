@@ -3,9 +3,8 @@ package agent
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -36,7 +35,7 @@ type Run struct {
 	began  time.Time
 	above  *Run // the run that started it; nil: a client did
 	log    *spool.Log
-	out    *os.File // the end of the log to write to
+	out    io.WriteCloser // fills the log
 	script *transcript
 	ctx    context.Context
 	stop   context.CancelCauseFunc
@@ -67,15 +66,10 @@ func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
 			return nil, err
 		}
 	}
-	pipe, out, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("making a pipe: %w", err)
+	var err error
+	if r.log, r.out, err = a.r.NewLog(); err != nil {
+		return nil, fault.New("its output cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
-	if r.log, err = a.r.NewLog("agent"); err != nil {
-		return nil, errors.Join(fault.New("its output cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server."), pipe.Close(), out.Close())
-	}
-	r.out = out
-	go func() { _ = r.log.Pump(pipe) }()
 	if r.script, err = newTranscript(a.r.Folder, a.r.transcriptPath(a)); err != nil {
 		r.discard()
 		return nil, fault.New("its transcript cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
@@ -165,7 +159,7 @@ func (r *Run) guarded(prompt string) (end ending) {
 
 // print writes to the log.
 func (r *Run) print(text string) {
-	if _, err := r.out.WriteString(text); err != nil && !r.warned {
+	if _, err := io.WriteString(r.out, text); err != nil && !r.warned {
 		r.warned = true
 		r.a.r.Log.Warn("the output of an agent cannot be stored", "error", err.Error())
 	}
