@@ -2,7 +2,6 @@ package assembly
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
-	agenttool "mcp-toolset/tools/agent"
 	"mcp-toolset/tools/bash"
 )
 
@@ -96,12 +94,4 @@ func newLog(run bash.Options) func() (*spool.Log, io.WriteCloser, error) {
 		go func() { _ = log.Pump(r) }()
 		return log, w, nil
 	}
-}
-
-// AgentsProblem returns why the tool Agent is absent, in one line, or "".
-func (p *Plan) AgentsProblem() string {
-	if p.Settings.Models() != nil {
-		return ""
-	}
-	return fmt.Sprintf("Agent is absent: %s", agenttool.Unconfigured)
 }

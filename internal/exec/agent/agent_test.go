@@ -87,7 +87,8 @@ func result(text string) *tools.Response {
 type world struct {
 	t testing.TB
 	*Registry
-	fake  *fake
+	fake  *fake // the session of the latest agent
+	call  func(ctx context.Context, tool, args string) *tools.Response
 	brain *brain
 	env   *tools.Env
 }
@@ -112,7 +113,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 	}
 	used := 0
 	w := &world{t: t, brain: &brain{answer: answer}}
-	w.fake = &fake{call: func(_ context.Context, tool, args string) *tools.Response { return result(tool + " " + args) }}
+	w.call = func(_ context.Context, tool, args string) *tools.Response { return result(tool + " " + args) }
 	number := 10
 	w.Registry = New(Options{
 		Types: []Type{{Name: "general", Profile: &session.Profile{Name: "general"}, Prompt: "Be good."}, {Name: "brief", Profile: &session.Profile{}, Steps: 2}},
@@ -122,6 +123,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 		}, Events: event.New(), Journal: journal.New(),
 		Open: func(parent session.View, name, call string, p *session.Profile) Session {
 			number++
+			w.fake = &fake{call: func(ctx context.Context, tool, args string) *tools.Response { return w.call(ctx, tool, args) }}
 			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call})
 			return w.fake
 		},
@@ -327,7 +329,7 @@ func TestTime(t *testing.T) {
 			return says("", models.StopTools, "Look", `{}`), nil
 		})
 		synctest.Test(t, func(t *testing.T) {
-			w.fake.call = func(ctx context.Context, _, _ string) *tools.Response {
+			w.call = func(ctx context.Context, _, _ string) *tools.Response {
 				<-ctx.Done()
 				return result("cancelled")
 			}
@@ -352,7 +354,7 @@ func TestStop(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0
-		w.fake.call = func(ctx context.Context, _, _ string) *tools.Response {
+		w.call = func(ctx context.Context, _, _ string) *tools.Response {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			w.fake.mu.Lock()
@@ -414,7 +416,7 @@ func TestFit(t *testing.T) {
 				}
 				return says(c.text, models.StopTools, "Look", fmt.Sprintf(`{"path":"%d"}`, n)), nil
 			})
-			w.fake.call = func(_ context.Context, _, args string) *tools.Response { return result(args + large) }
+			w.call = func(_ context.Context, _, args string) *tools.Response { return result(args + large) }
 			a, text := w.run(Request{Prompt: "THE TASK"})
 			if !strings.Contains(text, "completed") {
 				t.Error(text)
@@ -448,7 +450,7 @@ func TestTooLong(t *testing.T) {
 		}
 		return says("", models.StopTools, "Look", fmt.Sprintf(`{"path":"%d"}`, n)), nil
 	})
-	w.fake.call = func(_ context.Context, _, args string) *tools.Response {
+	w.call = func(_ context.Context, _, args string) *tools.Response {
 		return result(args + strings.Repeat("x", 4000))
 	}
 	if _, text := w.run(Request{}); !strings.Contains(text, ": completed.") {
@@ -492,9 +494,10 @@ func TestRegistry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if child.above != nil || child.a.root.Session != "1" {
-			t.Logf("above %v root %+v", child.above, child.a.root)
+		if child.above != runs[0] || child.a.root.Session != "1" || child.a.session.View().Profile.Offers("Agent") || !child.a.session.View().Profile.Offers("Bash") || child.a.session.View().Profile.Offers("AskUserQuestion") {
+			t.Errorf("its agent is %+v", child.a)
 		}
+		refused(&tools.Env{Session: child.a.session.View()}, Request{}, "agents are started at most 2 levels deep. Do the work without another agent.")
 		_ = child.Stop("a test")
 		other := &tools.Env{Session: session.New(session.Config{ID: "2", Principal: "p"}).View()}
 		if _, ok, _ := w.Continue(t.Context(), other, "n1", "more"); ok {
@@ -573,7 +576,7 @@ func BenchmarkStep(b *testing.B) {
 	})
 	w.brain.requests = make([]models.Request, 0, b.N+1)
 	content := strings.Repeat("a line of text\n", 300)
-	w.fake.call = func(context.Context, string, string) *tools.Response { return result(content) }
+	w.call = func(context.Context, string, string) *tools.Response { return result(content) }
 	b.ResetTimer()
 	w.run(Request{})
 }
