@@ -79,7 +79,7 @@ func TestFindProfiles(t *testing.T) {
 	want := "/.claude/agents/bad.md:1: does not begin with front matter; put name and description between two lines ---\n" +
 		"/.claude/agents/r.md: is not used: /.claude/agents/r.md has the same name and takes precedence\n" +
 		"/.claude/agents/plan.md: is not used: there is another profile plan, which takes precedence\n" +
-		"/.claude/agents/r.md: leaves out names that no tool here has: Task, \"Bash(git *)\""
+		"/.claude/agents/r.md: leaves out names that no tool here has: \"Bash(git *)\""
 	if text := filepath.ToSlash(strings.Join(texts, "\n")); text != want {
 		t.Error(text)
 	}

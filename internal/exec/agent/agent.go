@@ -344,7 +344,7 @@ func (r *Registry) begin(ctx context.Context, a *agent, title, prompt string, en
 	if above := r.agents[a.parent]; above != nil {
 		run.above = above.run
 	}
-	closed := r.closed
+	closed := r.closed || a.gone
 	if !closed {
 		a.run, a.used = run, time.Now()
 		r.agents[a.owner] = a
@@ -353,7 +353,7 @@ func (r *Registry) begin(ctx context.Context, a *agent, title, prompt string, en
 	if closed {
 		run.discard()
 		a.leave(ctx)
-		return nil, fault.New("the server is ending", "Do not start agents any more.")
+		return nil, fault.New("the session or the server is ending", "Do not start agents any more.")
 	}
 	go run.do(prompt)
 	return run, nil
@@ -436,14 +436,6 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 
 // starting stands for a run that is about to begin.
 var starting = new(Run)
-
-// IsRunning reports whether a name is that of a running agent.
-func (r *Registry) IsRunning(principal, name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.named(principal, name)
-	return a != nil && a.run != nil
-}
 
 // ended records the end of a run. An agent without a name ends with it.
 func (r *Registry) ended(a *agent) {

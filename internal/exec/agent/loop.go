@@ -39,7 +39,7 @@ func (r *Run) work(prompt string) ending {
 			return r.last(why)
 		}
 		r.takeEvents()
-		resp, err := r.complete(ctx, false)
+		resp, err := r.complete(ctx, "")
 		switch {
 		case r.ctx.Err() != nil:
 			return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
@@ -77,12 +77,11 @@ func (r *Run) work(prompt string) ending {
 func (r *Run) last(limit string) ending {
 	r.script.add("limit", map[string]any{"limit": limit})
 	r.step("limit reached: " + limit)
-	r.say("You have reached the limit of " + limit + ", and can make no more calls. Report now what you have found and done, and what is left.")
 	ctx, cancel := context.WithTimeoutCause(r.ctx, reportTime, errTime)
 	defer cancel()
 	end := ending{task.Completed, "ended at the limit of " + limit}
 	if ctx.Err() == nil {
-		if _, err := r.complete(ctx, true); err != nil {
+		if _, err := r.complete(ctx, "You have reached the limit of "+limit+", and can make no more calls. Report now what you have found and done, and what is left."); err != nil {
 			end.detail += "; its last report failed: " + oneLine(err)
 		}
 	}
@@ -117,10 +116,15 @@ func (r *Run) takeEvents() {
 }
 
 // complete makes a step: a request to the model with the conversation so far. It adds the answer.
-// Without an error, the answer is complete.
-func (r *Run) complete(ctx context.Context, noUse bool) (*models.Response, error) {
+// Without an error, the answer is complete. closing asks for the last report, without calls; "" if
+// it is not the last step.
+func (r *Run) complete(ctx context.Context, closing string) (*models.Response, error) {
 	r.fit(ctx)
+	noUse := closing != ""
 	for shorter := 0; ; shorter++ {
+		if last := r.a.messages[len(r.a.messages)-1]; noUse && (last.Assistant || last.Blocks[len(last.Blocks)-1].Text != closing) {
+			r.say(closing) // fit may have put a summary in its place
+		}
 		r.step(fmt.Sprintf("step %d: waits for the model", r.Used().Steps+1))
 		resp, err := r.a.model.Complete(ctx, r.request(r.a.messages, noUse))
 		if resp != nil {
