@@ -124,7 +124,7 @@ func (r *Run) do(prompt string) {
 	r.stop(nil)
 	a.r.Tasks.Forget(a.owner, "the end of the agent "+a.name)
 	note := a.leave(context.Background())
-	var files []string
+	files := []string{}
 	seen := map[string]bool{}
 	for _, e := range a.r.Journal.Entries(a.owner) {
 		if e.Path != "" && !e.ReadOnly && e.Outcome == audit.OK && !e.Time.Before(r.began) && !seen[e.Path] {
