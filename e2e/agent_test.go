@@ -461,3 +461,40 @@ func TestAgentTypes(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestAgentTrouble checks an agent whose model is busy, sends what is no input, is cut off in a
+// call, and loses its connection, over the APIs of both providers.
+func TestAgentTrouble(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"anthropic", "openai"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			write := func(name string) models.Use {
+				return models.Use{ID: name, Name: "Write", Input: json.RawMessage(`{"file_path":"` + name + `","content":"x"}`)}
+			}
+			bad := write("bad")
+			bad.Input = json.RawMessage(`{"file_path":"bad`)
+			usage := models.Usage{Input: 50, Output: 5}
+			whole := modelstest.Reply{Text: "A part of the report that is long enough.", Usage: usage}
+			model := modelstest.New(t, provider,
+				modelstest.Reply{Status: map[string]int{"anthropic": 529, "openai": 429}[provider], Body: `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`},
+				modelstest.Reply{Uses: []models.Use{bad, write("good")}, Usage: usage},
+				modelstest.Reply{Text: "I write.", Uses: []models.Use{write("cut")}, Stop: "max_tokens", Usage: usage},
+				modelstest.Reply{Text: whole.Text, Usage: usage, Cut: 900},
+			)
+			p := startPlace(t, placeOptions{settings: strings.Replace(withModel(model), `"anthropic"`, `"`+provider+`"`, 1)})
+			h := connect(t, p, false, nil)
+			o := h.call("Agent", `{"description":"d","prompt":"Write."}`)
+			if !regexp.MustCompile(`^\[The agent general-1 \(general\): failed: the (answer|connection|model).*\. 3 steps, 1 call, `).MatchString(o.text) || !o.failed || !strings.Contains(o.text, "A part of") {
+				t.Error(o.show())
+			}
+			if !there(filepath.Join(p.root, "good")) || there(filepath.Join(p.root, "bad")) || there(filepath.Join(p.root, "cut")) {
+				t.Error("a call that was cut or malformed has run, or another one has not")
+			}
+			asked := model.Requests()
+			if len(asked) != 4 || !strings.Contains(asked[2].Body, "Write: invalid input: ") || !strings.Contains(asked[3].Body, "no call in it was made") {
+				t.Errorf("%d requests", len(asked))
+			}
+		})
+	}
+}

@@ -379,6 +379,45 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// TestTree checks that what an agent uses counts for the run that has started it.
+func TestTree(t *testing.T) {
+	l := DefaultLimits()
+	l.Tokens = 450
+	var w *world
+	var outer *Run
+	inner := make(chan string, 1)
+	w = newWorld(t, l, func(_ context.Context, n int, r models.Request) (*models.Response, error) {
+		if r.NoUse {
+			return says("So far.", models.StopEnd), nil
+		}
+		return says("", models.StopTools, "Look", fmt.Sprint(`{"n":`, n, `}`)), nil
+	})
+	ready, above := make(chan struct{}), (*fake)(nil)
+	w.call = func(ctx context.Context, _, args string) *tools.Response {
+		if args != `{"n":0}` {
+			return result(args)
+		}
+		<-ready
+		run, err := w.Start(ctx, &tools.Env{Session: above.View()}, Request{Prompt: "p"})
+		if err != nil {
+			return result(err.Error())
+		}
+		<-run.Done()
+		inner <- run.Answer().Text
+		return result("done")
+	}
+	outer = w.start(Request{})
+	above = w.fake
+	close(ready)
+	<-outer.Done()
+	if text := <-inner; !strings.Contains(text, "ended at the limit of 450 tokens. 5 steps, 4 calls, 500 tokens") {
+		t.Error(text)
+	}
+	if text := outer.Answer().Text; !strings.Contains(text, "ended at the limit of 450 tokens. 2 steps, 1 call, 700 tokens, cost 0.07.") {
+		t.Error(text)
+	}
+}
+
 // TestFit checks that old results are dropped first, and that a summary comes second.
 func TestFit(t *testing.T) {
 	large := strings.Repeat("x", 4000)
