@@ -217,7 +217,8 @@ func TestAgentStop(t *testing.T) {
 		}
 		return uses("Sleep", `{"duration_ms":110000}`)
 	})
-	p := startPlace(t, placeOptions{http: true, settings: withModel(model)})
+	audit := filepath.Join(t.TempDir(), "audit")
+	p := startPlace(t, placeOptions{http: true, settings: withModel(model), args: []string{"--audit", audit}})
 	h := connect(t, p, false, nil)
 	o := h.must("Agent", `{"description":"Stop me","prompt":"outer","run_in_background":true}`)
 	id := regexp.MustCompile(` as task (\w+)\.`).FindStringSubmatch(o.text)
@@ -247,6 +248,21 @@ func TestAgentStop(t *testing.T) {
 	}
 	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
 	becomes(t, "all have ended", func() bool { return !sleeping() })
+	h.must("Agent", `{"description":"Outlive me","prompt":"outer","run_in_background":true}`)
+	becomes(t, "a third command sleeps", sleeping)
+	p.stop(t)
+	if sleeping() {
+		t.Error("a command has outlived the server")
+	}
+	n := 0
+	for _, line := range lines(t, audit) {
+		if strings.Contains(line, `"tool":"Bash"`) && strings.Contains(line, `"outcome":"cancelled"`) && strings.Contains(line, `"agent":"general-`) {
+			n++
+		}
+	}
+	if n < 3 {
+		t.Errorf("%d cancelled commands are in the audit log", n)
+	}
 }
 
 // TestAgentNamed checks messages to a named agent: while it runs, and as its next task.

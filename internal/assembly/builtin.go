@@ -72,6 +72,7 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var err error
 	if a, err = New(p.Config); err == nil {
 		p.followSkills(a)
+		a.closers = append(a.closers, p.running) // before all that their calls use, such as the audit log
 	}
 	return a, err
 }
@@ -110,6 +111,9 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	}
 	p.Used = func(v session.View) {
 		sessions.Use(v)
+		if v.Agent != "" {
+			return // events of the project are for clients
+		}
 		p.Triggers.Use(v)
 		schedules.Use(v)
 	}
@@ -155,7 +159,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
-	p.Closers = append(p.Closers, agents) // before what they use
+	p.running = agents
 	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, agents})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil

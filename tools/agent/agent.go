@@ -79,6 +79,7 @@ func New(o Options) *tools.Tool {
 		Aliases:     []string{"Task"},
 		Description: func(in prepared) string { return in.title() },
 		Loading:     tools.LoadDeferred,
+		Excerpt:     tools.ExcerptEnds, // a long report is shown with both of its marks
 		IsEnabled: func() error {
 			if o.Agents == nil {
 				return errors.New(Unconfigured)
