@@ -39,7 +39,7 @@ func script(t *testing.T, answer func(turn) modelstest.Reply) *modelstest.Server
 			}
 		}
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-			t.Errorf("%v in %.300s", err, r.Body)
+			return text("the client has gone while it sent this")
 		}
 		var now turn
 		for _, m := range body.Messages {
@@ -300,6 +300,17 @@ func TestAgentNamed(t *testing.T) {
 		o := h.must("TaskOutput", `{"timeout":0}`)
 		return strings.Count(o.text, "completed") == 2
 	})
+	// A call that waits for an agent holds up no other call of its session.
+	n := len(model.Requests())
+	call, answer := h.begin(direct, "Agent", `{"description":"d","prompt":"Wait here."}`)
+	becomes(t, "the agent waits", func() bool { return len(model.Requests()) > n })
+	h.must("Write", `{"file_path":"beside.txt","content":"x"}`)
+	select {
+	case m := <-answer:
+		t.Errorf("the agent did not wait: %s", m.Result)
+	default:
+	}
+	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
 }
 
 // TestAgentWorktrees checks agents in worktrees beside a client that changes the checkout, and what

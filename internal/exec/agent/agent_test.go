@@ -347,6 +347,21 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// slow is a background task that takes a second to end.
+type slow struct{ done chan struct{} }
+
+func (s *slow) Kind() string          { return "slow" }
+func (s *slow) Title() string         { return "slow" }
+func (s *slow) Done() <-chan struct{} { return s.done }
+func (s *slow) Status() task.Status   { return task.Status{State: task.Running} }
+func (s *slow) Output() *spool.Log    { return nil }
+func (s *slow) Release()              {}
+func (s *slow) Stop(string) error {
+	time.Sleep(time.Second)
+	close(s.done)
+	return nil
+}
+
 // TestStop checks that Stop waits for the end of all calls, and that nothing is asked after it.
 func TestStop(t *testing.T) {
 	w := newWorld(t, DefaultLimits(), func(context.Context, int, models.Request) (*models.Response, error) {
@@ -364,11 +379,20 @@ func TestStop(t *testing.T) {
 		}
 		run := w.start(Request{})
 		synctest.Wait()
+		job := &slow{make(chan struct{})}
+		if _, err := w.Tasks.Add(run.a.owner, job); err != nil {
+			t.Fatal(err)
+		}
 		if s := run.Status(); s.State != task.Running || s.Detail != "running, step 2" {
 			t.Errorf("%+v", s)
 		}
 		if err := run.Stop("TaskStop"); err != nil || ended != 2 || len(w.brain.requests) != 1 {
 			t.Errorf("%v, %d calls ended, %d requests", err, ended, len(w.brain.requests))
+		}
+		select {
+		case <-job.done:
+		default:
+			t.Error("its background task still runs")
 		}
 		if s := run.Status(); s.State != task.Stopped || s.Detail != "stopped by TaskStop" {
 			t.Errorf("%+v", s)
