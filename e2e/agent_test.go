@@ -198,6 +198,33 @@ func TestAgentAsks(t *testing.T) {
 	}
 }
 
+// TestAgentPlan checks that agents are in the plan mode of their server and of their session.
+func TestAgentPlan(t *testing.T) {
+	t.Parallel()
+	for _, session := range []bool{false, true} {
+		var got atomic.Value
+		model := script(t, func(now turn) modelstest.Reply {
+			if now.step == 0 {
+				return uses("Write", `{"file_path":"a.txt","content":"x"}`)
+			}
+			got.Store(now.last)
+			return text("ok")
+		})
+		o := placeOptions{settings: withModel(model)}
+		if !session {
+			o.args = []string{"--mode", "plan"}
+		}
+		h := connect(t, startPlace(t, o), false, nil)
+		if session {
+			h.must("EnterPlanMode", `{}`)
+		}
+		h.must("Agent", `{"description":"d","prompt":"p"}`)
+		if last, _ := got.Load().(string); !strings.Contains(last, "Write: refused by policy: plan mode is on") {
+			t.Errorf("session %v: %s", session, last)
+		}
+	}
+}
+
 // TestAgentStop checks that TaskStop ends an agent with its agent and their commands before it
 // answers, and that cancelling a call does, too.
 func TestAgentStop(t *testing.T) {

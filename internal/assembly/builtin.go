@@ -192,7 +192,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	if p.Settings.Diagnostics() {
 		noted.Notify = lsptools.Notifier(s.languages, p.Events)
 	}
-	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground}
+	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan}
 	return builtin.List(builtin.Options{
 		Agent:     agents,
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},

@@ -35,6 +35,7 @@ type Options struct {
 	Agents     *agent.Registry // nil: there is no model
 	Tasks      *tasks.Registry
 	Foreground time.Duration // 0: 110 s
+	Plan       bool          // the server is in the mode plan
 }
 
 // Input holds the arguments of Agent.
@@ -87,7 +88,7 @@ func New(o Options) *tools.Tool {
 			return nil
 		},
 		// Its calls are judged one by one, in plan mode if the session is in it.
-		IsReadOnly:        tools.When(func(env *tools.Env, in prepared) bool { return env.Session.Planning || in.kind.Profile.Plan }),
+		IsReadOnly:        tools.When(func(env *tools.Env, in prepared) bool { return o.Plan || env.Session.Planning || in.kind.Profile.Plan }),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsOpenWorld:       tools.Always[prepared](),
 		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {
