@@ -33,6 +33,8 @@ type Request struct {
 	Messages  []Message // user and assistant take turns, the user first
 	Tools     []Tool    // in the same order each time, for prompt caches
 	MaxTokens int       // limit of the response; 0, or more than that of the settings: that of the settings
+	// NoUse forbids the model to use the tools, which are there for the uses of earlier messages.
+	NoUse bool
 	// Cache marks the end of System and the last two messages of the user for prompt caching,
 	// where the API has it: for a conversation that goes on.
 	Cache bool

@@ -19,7 +19,7 @@ func (c *call) newEnv() *tools.Env {
 		progress = c.progress
 	}
 	env := &tools.Env{
-		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
+		Session: c.Session.View(), ID: c.ID, Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
 		Progress: progress, Approvable: c.Ask != nil || c.numbered(),
 	}
 	// The policy checks each path right before it is opened, and every other
@@ -60,6 +60,9 @@ func (c *call) newEnv() *tools.Env {
 	}
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
+	}
+	if c.Ask != nil && c.AskWaits && c.depth == 0 {
+		env.Asker = c.Ask
 	}
 	if c.end == nil {
 		c.network, c.end = c.newConnections()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,7 +128,7 @@ func (c *call) remember(resp *tools.Response) {
 func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 	v, d := c.Session.View(), c.record.decided
 	e := audit.Entry{
-		Time: c.p.Now(), Call: c.ID, Parent: c.record.parent, Session: c.p.instance(v.ID), Principal: v.Principal, Tool: c.tool.Name,
+		Time: c.p.Now(), Call: c.ID, Parent: cmp.Or(c.record.parent, v.Parent), Session: c.p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, Tool: c.tool.Name,
 		Input: c.record.input, Original: c.record.original, Hooks: c.record.hooks,
 		DurationMS: float64(c.p.Now().Sub(c.record.began)) / float64(time.Millisecond), Outcome: outcomes[c.record.stage], Error: c.record.fact,
 	}
@@ -197,7 +198,7 @@ func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	}
 	v := r.Session.View()
 	if failed := p.Audit(context.WithoutCancel(ctx), audit.Entry{
-		Time: p.Now(), Call: r.ID, Session: p.instance(v.ID), Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: outcome, Error: fmt.Sprint(err),
+		Time: p.Now(), Call: r.ID, Parent: v.Parent, Session: p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: outcome, Error: fmt.Sprint(err),
 	}); failed != nil {
 		p.unlogged.Store(true)
 	}

@@ -208,29 +208,32 @@ type conversation struct {
 // open starts a conversation. A stateless one lasts for one request and shares
 // the stored results of its principal. p is its profile; nil: all tools.
 func (s *Server) open(principal string, stateless bool, p *session.Profile) *conversation {
-	s.mu.Lock()
-	s.conns++
-	id := fmt.Sprintf("%d", s.conns)
-	s.mu.Unlock()
-	holder := principal
-	if !stateless {
-		holder += "-" + id
-	}
-	dir := s.Results.Hold(holder)
-	c := &conversation{
-		session: session.New(session.Config{
-			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless, Profile: p,
-		}),
-		lane:    s.Scheduler.NewLane(holder, s.Roots.Paths()...),
-		results: dir,
-		asked:   newQuestions(),
-	}
-	c.session.OnMove(func(roots []string) { c.lane.Move(roots...) })
+	c := s.openWith(session.Config{Principal: principal, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p})
 	if s.Resume != nil && !stateless {
 		if m := s.Resume(c.session.View()); m != nil {
 			c.session.Apply(session.Effect{Move: m})
 		}
 	}
+	return c
+}
+
+// openWith starts a conversation. It sets the id and the folder of results of its session.
+func (s *Server) openWith(config session.Config) *conversation {
+	s.mu.Lock()
+	s.conns++
+	config.ID = fmt.Sprintf("%d", s.conns)
+	s.mu.Unlock()
+	holder := config.Principal
+	if !config.Stateless {
+		holder += "-" + config.ID
+	}
+	if config.Results = s.Results.Hold(holder); config.Agent != "" {
+		holder = "agent " + config.Agent
+	}
+	c := &conversation{
+		session: session.New(config), lane: s.Scheduler.NewLane(holder, config.Roots...), results: config.Results, asked: newQuestions(),
+	}
+	c.session.OnMove(func(roots []string) { c.lane.Move(roots...) })
 	return c
 }
 

@@ -12,8 +12,9 @@ type Profile struct {
 	Name       string
 	Tools      []string // nil: all
 	Disallowed []string
-	Plan       bool   // the session is in plan mode and stays in it
-	Prompt     string // for the instructions
+	Plan       bool     // the session is in plan mode and stays in it
+	Prompt     string   // for the instructions
+	Within     *Profile // offers only tools that this profile offers, too; nil: no limit
 }
 
 // planTools lists the tools that switch plan mode, which a profile with Plan leaves out.
@@ -31,7 +32,7 @@ func (p *Profile) Offers(names ...string) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return covers(pattern, name) })
 		})
 	}
-	return (p.Tools == nil || in(p.Tools)) && !in(p.Disallowed) && !(p.Plan && in(planTools))
+	return (p.Tools == nil || in(p.Tools)) && !in(p.Disallowed) && !(p.Plan && in(planTools)) && p.Within.Offers(names...)
 }
 
 func covers(pattern, name string) bool {

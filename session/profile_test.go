@@ -39,3 +39,13 @@ func TestProfileOffers(t *testing.T) {
 		t.Errorf("%+v", v.Profile)
 	}
 }
+
+// TestWithin checks that a profile within another one offers only what both offer.
+func TestWithin(t *testing.T) {
+	p := &Profile{Tools: []string{"Read", "Write"}, Within: &Profile{Disallowed: []string{"Write"}, Within: &Profile{Tools: []string{"Read", "Write", "Bash"}}}}
+	for name, want := range map[string]bool{"Read": true, "Write": false, "Bash": false} {
+		if p.Offers(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}

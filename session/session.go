@@ -20,6 +20,8 @@ type Config struct {
 	Results   string   // folder of this session's stored results, which it may read
 	Stateless bool     // for a single request; the session remembers nothing
 	Profile   *Profile // nil: all tools
+	Agent     string   // name of the agent of the server whose session it is; "": the session is a client's
+	Parent    string   // id of the call that started the agent
 }
 
 // Session is the state of one client between calls. It is safe for concurrent
@@ -41,7 +43,7 @@ type Session struct {
 func New(c Config) *Session {
 	v := View{
 		ID: c.ID, Principal: c.Principal, Roots: slices.Clone(c.Roots),
-		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Planning: c.Profile != nil && c.Profile.Plan,
+		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Agent: c.Agent, Parent: c.Parent, Planning: c.Profile != nil && c.Profile.Plan,
 	}
 	if len(c.Roots) > 0 {
 		v.Dir = c.Roots[0]
@@ -72,6 +74,8 @@ type View struct {
 	Stateless bool     // the session remembers nothing between calls
 	Planning  bool     // the session is in plan mode
 	Profile   *Profile // the tools that it has; nil: all
+	Agent     string   // name of the agent whose session it is; "": a client's
+	Parent    string   // id of the call that started the agent
 	// Worktree is the git worktree in which the session works; nil: none. Roots and Dir are then
 	// those in the worktree.
 	Worktree *Worktree

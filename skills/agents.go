@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
@@ -12,13 +13,15 @@ import (
 // maxAgents is the limit of the agent files in a folder.
 const maxAgents = 200
 
-// Agent describes an agent file: Markdown with front matter, as in .claude/agents.
+// Agent describes an agent file: Markdown with front matter, as in .claude/agents and .mcp-toolset/agents.
 type Agent struct {
 	Name, Description string
 	File              string
 	Tools             []string // nil: all
 	Disallowed        []string
 	Mode              string // permissionMode
+	Model             string // "": none
+	Steps             int    // maxTurns; 0: none
 	Prompt            string
 }
 
@@ -77,6 +80,10 @@ func readAgent(dir, file string) (Agent, *lineError) {
 	a.Name = name
 	a.Description, _ = d.text("description")
 	a.Mode, _ = d.text("permissionMode")
+	a.Model, _ = d.text("model")
+	if turns, _ := d.text("maxTurns"); turns != "" {
+		a.Steps, _ = strconv.Atoi(turns)
+	}
 	a.Disallowed, _ = d.list("disallowedTools")
 	tools, given := d.list("tools")
 	if given && len(tools) > 0 {

@@ -19,6 +19,7 @@ type Env struct {
 	// For every tool.
 
 	Session  session.View
+	ID       string           // of the call, as in the audit log
 	Home     string           // the user's home folder, "" if there is none
 	Files    *workspace.Files // opens the files that the policy allows
 	Results  Results          // stores texts that are too long for an answer
@@ -57,6 +58,10 @@ type Env struct {
 	// Later runs another tool after this call has ended, as a call of its own of the session.
 	// Nobody can be asked about it, and its answer takes no events. It is nil in a nested call.
 	Later func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+
+	// Asker is the pipeline.Asker with which calls of another session can ask the user of this
+	// call, while it runs. nil: they cannot.
+	Asker any
 
 	// For tools that reach the web.
 

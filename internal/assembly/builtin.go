@@ -15,6 +15,7 @@ import (
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/exec/worktree"
@@ -33,6 +34,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	agenttool "mcp-toolset/tools/agent"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
@@ -67,19 +69,20 @@ func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
 	var a *Assembly // set before the first call of a tool
 	catalogue := func(s *session.Profile) *tools.Catalogue { return a.Registry.View(s) }
 	access := func(v session.View) tools.CommandAccess { return a.pipeline.ProgramAccess(v) }
-	if err := p.addTools(ctx, catalogue, access); err != nil {
+	if err := p.addTools(ctx, catalogue, access, func() *Assembly { return a }); err != nil {
 		return nil, err
 	}
 	var err error
 	if a, err = New(p.Config); err == nil {
 		p.followSkills(a)
+		a.closers = append(a.closers, p.running) // before all that their calls use, such as the audit log
 	}
 	return a, err
 }
 
 // addTools makes the tools and their services. catalogue returns the tools of the server, and
-// access that of programs that it runs; both are known once it is put together.
-func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(session.View) tools.CommandAccess) error {
+// access that of programs that it runs, and built the server; all are known once it is put together.
+func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *tools.Catalogue, access func(session.View) tools.CommandAccess, built func() *Assembly) error {
 	p.findSkills() // commands may read their files
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
@@ -103,6 +106,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
 	worktrees.Undisturbed = commands.Undisturbed
+	agents := p.agents(models, run, sessions, worktrees, built)
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
 	carry := p.options.Carry
 	if carry != nil {
@@ -110,6 +114,9 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	}
 	p.Used = func(v session.View) {
 		sessions.Use(v)
+		if v.Agent != "" {
+			return // events of the project are for clients
+		}
 		p.Triggers.Use(v)
 		schedules.Use(v)
 	}
@@ -117,6 +124,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Gone = func(v session.View) {
 		// The last events of a session are those of the end of its tasks.
 		sessions.End(v.Owner())
+		agents.Forget(v.Owner())
 		p.Triggers.Forget(v.Owner())
 		schedules.End(v.Owner())
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
@@ -127,7 +135,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		models.forget(v.Owner())
 		p.Skills.Forget(v.Owner())
 		worktrees.Forget(v.Owner())
-		if carry != nil {
+		if carry != nil && v.Agent == "" {
 			carry.Store(v)
 		}
 	}
@@ -154,12 +162,13 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		p.Upstream, find.Wake = others, others.Wake
 	}
 	p.Snapshots = snapshot.New(snapshot.Total)
+	p.running = agents
 	changes := new(atomic.Pointer[undo.Store])
 	p.Undo = func(o undo.Options) *undo.Store {
 		changes.Store(undo.New(o))
 		return changes.Load()
 	}
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes, agents})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -181,6 +190,7 @@ type services struct {
 	worktrees *worktree.Registry
 	models    languageModels
 	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
+	agents    *agent.Registry             // nil without models
 }
 
 // tools makes the tools according to the options and the environment.
@@ -191,13 +201,15 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	if wait := p.Settings.Diagnostics(); wait > 0 {
 		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events, wait), lsptools.Learner(s.languages)
 	}
+	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan}
 	return builtin.List(builtin.Options{
+		Agent:     agents,
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Undo:  undotool.Options{Store: s.changes.Load},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
-		Message: message.Options{Peers: s.lists.Peers}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
+		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
 		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},

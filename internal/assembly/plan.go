@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/exec/worktree"
@@ -106,7 +107,8 @@ type Plan struct {
 	Switches map[string]bool // features switched on or off, overriding the settings
 	options  Options
 	repeats  atomic.Uint64
-	servers  *lsp.Manager // language servers; set by Build
+	servers  *lsp.Manager    // language servers; set by Build
+	running  *agent.Registry // agents; nil without models; set by Build
 }
 
 // NewPlan returns a plan. It has no side effects.

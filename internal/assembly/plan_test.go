@@ -38,10 +38,10 @@ func TestFindProfiles(t *testing.T) {
 	home := t.TempDir()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		filepath.Join(home, agentFolder, "plan.md"): "---\nname: plan\n---\n",
-		filepath.Join(home, agentFolder, "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
-		filepath.Join(root, agentFolder, "r.md"):    "---\nname: review\n---\n",
-		filepath.Join(root, agentFolder, "bad.md"):  "no",
+		filepath.Join(home, agentFolders[1], "plan.md"): "---\nname: plan\n---\n",
+		filepath.Join(home, agentFolders[1], "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
+		filepath.Join(root, agentFolders[1], "r.md"):    "---\nname: review\n---\n",
+		filepath.Join(root, agentFolders[1], "bad.md"):  "no",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestFindProfiles(t *testing.T) {
 	want := "/.claude/agents/bad.md:1: does not begin with front matter; put name and description between two lines ---\n" +
 		"/.claude/agents/r.md: is not used: /.claude/agents/r.md has the same name and takes precedence\n" +
 		"/.claude/agents/plan.md: is not used: there is another profile plan, which takes precedence\n" +
-		"/.claude/agents/r.md: leaves out names that no tool here has: Task, \"Bash(git *)\""
+		"/.claude/agents/r.md: leaves out names that no tool here has: \"Bash(git *)\""
 	if text := filepath.ToSlash(strings.Join(texts, "\n")); text != want {
 		t.Error(text)
 	}

@@ -19,8 +19,8 @@ import (
 // last is that of no client, so that it has no place there.
 var skillFolders = []string{".claude/skills", ".agents/skills", ".mcp-toolset/skills"}
 
-// agentFolder is the folder of agent files, in a project and in the home folder.
-const agentFolder = ".claude/agents"
+// agentFolders lists the folders of agent files, in a project and in the home folder.
+var agentFolders = []string{".mcp-toolset/agents", ".claude/agents"}
 
 // SkillSources returns the folders in which skills are searched for, in the order of precedence.
 // Those of projects count only if the user trusts them.
@@ -52,8 +52,25 @@ func ProjectSkills(root string) (sources []skills.Source) {
 	return sources
 }
 
-// ProjectAgents returns the folder of the agent files of a project.
-func ProjectAgents(root string) string { return filepath.Join(root, agentFolder) }
+// ProjectAgents returns the folders of the agent files of a project, or of the home folder.
+func ProjectAgents(root string) (dirs []string) {
+	for _, dir := range agentFolders {
+		dirs = append(dirs, filepath.Join(root, dir))
+	}
+	return dirs
+}
+
+// agentFolders returns the folders of agent files: the user's, and those of projects that the user
+// trusts.
+func (p *Plan) agentFolders() (dirs []string) {
+	if filepath.IsAbs(p.Home) {
+		dirs = ProjectAgents(p.Home)
+	}
+	for _, root := range p.Found.Trusted {
+		dirs = append(dirs, ProjectAgents(root)...)
+	}
+	return dirs
+}
 
 // Untrusted returns the roots whose skills and agent files are not used, since the user does not
 // trust the projects.
@@ -62,7 +79,7 @@ func (p *Plan) Untrusted() (roots []string) {
 		if slices.Contains(p.Found.Trusted, root) {
 			continue
 		}
-		agents, _ := skills.Agents([]string{ProjectAgents(root)})
+		agents, _ := skills.Agents(ProjectAgents(root))
 		if set := skills.Scan(ProjectSkills(root), nil); len(set.Skills)+len(agents) > 0 {
 			roots = append(roots, root)
 		}
@@ -157,14 +174,7 @@ func (p *Plan) FindProfiles() (list []*session.Profile, issues []skills.Issue) {
 			list = append(list, b)
 		}
 	}
-	var dirs []string
-	if filepath.IsAbs(p.Home) {
-		dirs = append(dirs, filepath.Join(p.Home, agentFolder))
-	}
-	for _, root := range p.Found.Trusted {
-		dirs = append(dirs, ProjectAgents(root))
-	}
-	agents, issues := skills.Agents(dirs)
+	agents, issues := skills.Agents(p.agentFolders())
 	known := ToolNames()
 	for _, a := range agents {
 		if has(a.Name) {
@@ -177,7 +187,11 @@ func (p *Plan) FindProfiles() (list []*session.Profile, issues []skills.Issue) {
 		}
 		list = append(list, profile)
 	}
-	p.Readable = append(p.Readable, skills.Folders([]skills.Source{{Dir: filepath.Join(p.Home, agentFolder)}})...)
+	if filepath.IsAbs(p.Home) {
+		for _, dir := range ProjectAgents(p.Home) {
+			p.Readable = append(p.Readable, skills.Folders([]skills.Source{{Dir: dir}})...)
+		}
+	}
 	return list, issues
 }
 

@@ -320,7 +320,7 @@ func (k *checkup) models() {
 	case c == nil && needed:
 		k.add(checkWarn, name, "add models to the settings", "none, though summarize or the classifier of the settings needs one")
 	case c == nil:
-		k.add(checkOK, name, "", "off: models in the settings names no language model")
+		k.add(checkOK, name, "", "off: models in the settings names no language model, so there is no Agent")
 	case problem != "":
 		k.add(checkWarn, name, "correct models in the settings, or set the key", "%s", problem)
 	case c.Small != nil:

@@ -167,7 +167,7 @@ func projectInstructions(dir string) (lines []string) {
 	for _, k := range skills.Scan(assembly.ProjectSkills(dir), nil).Skills {
 		lines = append(lines, fmt.Sprintf("skill %s: %s (%s)", k.Name, plain.Cut(k.Description, 120), plain.Line(k.File())))
 	}
-	agents, _ := skills.Agents([]string{assembly.ProjectAgents(dir)})
+	agents, _ := skills.Agents(assembly.ProjectAgents(dir))
 	for _, a := range agents {
 		lines = append(lines, fmt.Sprintf("agent %s: %s (%s)", a.Name, plain.Cut(a.Description, 120), plain.Line(a.File)))
 	}

@@ -122,6 +122,10 @@ func params(e models.Endpoint, r models.Request) anthropic.MessageNewParams {
 			Name: t.Name, Description: anthropic.String(t.Description), InputSchema: param.Override[anthropic.ToolInputSchemaParam](t.Schema),
 		}})
 	}
+	if r.NoUse && len(r.Tools) > 0 {
+		none := anthropic.NewToolChoiceNoneParam()
+		p.ToolChoice.OfNone = &none
+	}
 	for _, m := range r.Messages {
 		role := anthropic.MessageParamRoleUser
 		if m.Assistant {

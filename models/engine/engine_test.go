@@ -581,3 +581,19 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// TestNoUse checks that a request can forbid the use of tools.
+func TestNoUse(t *testing.T) {
+	for provider, want := range map[string]string{"anthropic": `"tool_choice":{"type":"none"}`, "openai": `"tool_choice":"none"`} {
+		for _, no := range []bool{false, true} {
+			s := modelstest.New(t, provider, modelstest.Reply{Text: "x"})
+			r := models.Request{Messages: []models.Message{{Blocks: []models.Block{{Text: "x"}}}}, Tools: []models.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}, NoUse: no}
+			if _, err := ask(t, provider, s, r); err != nil {
+				t.Fatal(err)
+			}
+			if body := s.Requests()[0].Body; strings.Contains(body, want) != no {
+				t.Errorf("%s %v: %s", provider, no, body)
+			}
+		}
+	}
+}

@@ -156,6 +156,9 @@ func (c *completions) request(r models.Request) openai.ChatCompletionRequest {
 			Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Schema),
 		}})
 	}
+	if r.NoUse && len(r.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
 	return out
 }
 

@@ -55,7 +55,13 @@ type Server struct {
 // New starts a server on this machine for a provider: "anthropic" or "openai". It sends the replies
 // in order, the last of them again and again.
 func New(t testing.TB, provider string, replies ...Reply) *Server {
-	s := Play(provider, replies...)
+	return NewFunc(t, provider, Play(provider, replies...).reply)
+}
+
+// NewFunc is New with a function that returns the reply to each request. One call of it runs at a
+// time.
+func NewFunc(t testing.TB, provider string, reply func(Request) Reply) *Server {
+	s := &Server{provider: provider, reply: reply}
 	server := httptest.NewUnstartedServer(s)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Start()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/agent"
 	"mcp-toolset/tools/ask"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
@@ -39,6 +40,7 @@ import (
 
 // Options holds the settings of the built-in tools. The zero value is valid.
 type Options struct {
+	Agent     agent.Options
 	Read      read.Options
 	Change    file.Options // for Edit, NotebookEdit and Write
 	Glob      glob.Options
@@ -69,6 +71,7 @@ type Options struct {
 // List returns the built-in tools, sorted by name.
 func List(o Options) []*tools.Tool {
 	list := []*tools.Tool{
+		agent.New(o.Agent),
 		brief.New(o.Brief),
 		config.New(o.Config),
 		edit.New(o.Change),

@@ -6,6 +6,7 @@
 package message
 
 import (
+	"context"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,9 @@ const maxLine = 200
 // Options holds the services of the tools.
 type Options struct {
 	Peers *peers.Registry // a call requires it
+	// Continue gives a message to an agent that the session has started and that waits, as its
+	// next task. ok is false if there is none of that name. nil: there are no agents.
+	Continue func(ctx context.Context, env *tools.Env, name, message string) (text string, ok bool, err error)
 }
 
 // New returns the tools.

@@ -36,7 +36,7 @@ type world struct {
 func newWorld(t *testing.T, shared *worklist.Shared) world {
 	events := event.New()
 	w := world{t, nil, events, peers.New("", events)}
-	w.tools = append(New(Options{w.peers}), work.New(work.Options{Own: new(worklist.Memory), Shared: shared, Server: "srv", Peers: w.peers, Tasks: task.New(time.Now)})...)
+	w.tools = append(New(Options{Peers: w.peers}), work.New(work.Options{Own: new(worklist.Memory), Shared: shared, Server: "srv", Peers: w.peers, Tasks: task.New(time.Now)})...)
 	return w
 }
 

@@ -52,7 +52,12 @@ func newSend(o Options) *tools.Tool {
 			}
 			return in, checkLength("summary", in.Summary, maxLine, "Shorten it.")
 		},
-		Call: func(_ context.Context, env *tools.Env, in SendInput) (tools.Result[SendOutput], error) {
+		Call: func(ctx context.Context, env *tools.Env, in SendInput) (tools.Result[SendOutput], error) {
+			if o.Continue != nil {
+				if text, ok, err := o.Continue(ctx, env, in.To, in.Message); ok {
+					return tools.Result[SendOutput]{Data: SendOutput{To: []string{in.To}, text: text}}, err
+				}
+			}
 			s, err := o.Peers.Send(env.Session, in.To, in.Message)
 			if err != nil {
 				return tools.Result[SendOutput]{}, err

@@ -44,6 +44,7 @@ type Entry struct {
 	Call       string          `json:"call,omitempty"`   // id of the call
 	Parent     string          `json:"parent,omitempty"` // id of the call that made this one
 	Session    string          `json:"session,omitempty"`
+	Agent      string          `json:"agent,omitempty"` // name of the agent that made the call
 	Principal  string          `json:"principal,omitempty"`
 	Tool       string          `json:"tool,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`    // as it ran; becomes a string if it is not JSON
@@ -80,6 +81,7 @@ func (e *Entry) line(now func() time.Time) []byte {
 	b.text("call", e.Call)
 	b.text("parent", e.Parent)
 	b.text("session", e.Session)
+	b.text("agent", e.Agent)
 	b.text("principal", e.Principal)
 	b.text("tool", e.Tool)
 	if len(e.Input) > 0 {

@@ -101,12 +101,23 @@ func (r *Registry) use(v session.View) (*group, *peer, error) {
 	p := g.sessions[v.Owner()]
 	if p == nil {
 		client := strings.ToValidUTF8(v.Client[:min(len(v.Client), maxClient)], "")
-		p = &peer{name: g.newName(r.name, client), client: client, owner: v.Owner()}
+		p = &peer{client: client, owner: v.Owner()}
+		if p.name = v.Agent; v.Agent == "" || g.taken(v.Agent) {
+			p.name = g.newName(r.name, client)
+		}
 		p.folder = v.Project()
 		g.sessions[p.owner] = p
 	}
 	p.used = now
 	return g, p, nil
+}
+
+// Free reports whether a principal has no session and no team with the name.
+func (r *Registry) Free(principal, name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := r.groups[principal]
+	return g == nil || !g.taken(name)
 }
 
 // End removes a session. After that no message is delivered to it.

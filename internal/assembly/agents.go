@@ -1,0 +1,97 @@
+package assembly
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/exec/agent"
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/exec/worktree"
+	"mcp-toolset/internal/record/peers"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
+	"mcp-toolset/skills"
+	"mcp-toolset/tools/bash"
+)
+
+// agentTypes returns the types of agents: those built in, and those of agent files. A name belongs
+// to the first.
+func (p *Plan) agentTypes() []agent.Type {
+	types := []agent.Type{
+		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}},
+	}
+	texts := map[string][2]string{
+		"explore": {
+			"finds out something; only reads",
+			"Find out what the task asks for. You only read: search broadly first, then read what matters, several calls in one message. Report facts with paths and line numbers, and say what you did not look at.",
+		},
+		"plan": {
+			"makes a plan for a change; only reads",
+			"Make a plan for the change that the task asks for. You only read. Report the steps in order with the files and names concerned, what could break, and how to check the result.",
+		},
+	}
+	for _, b := range BuiltinProfiles() {
+		if t, ok := texts[b.Name]; ok {
+			types = append(types, agent.Type{Name: b.Name, Description: t[0], Prompt: t[1], Profile: b})
+		}
+	}
+	found, _ := skills.Agents(p.agentFolders())
+	known := ToolNames()
+	for _, a := range found {
+		if slices.ContainsFunc(types, func(t agent.Type) bool { return t.Name == a.Name }) {
+			continue // FindProfiles reports it
+		}
+		profile, _ := agentProfile(a, known)
+		if slices.Contains(profile.Tools, "*") {
+			profile.Tools = nil
+		}
+		small, _ := agent.IsSmall(strings.ToLower(a.Model))
+		types = append(types, agent.Type{Name: a.Name, Description: a.Description, Prompt: plain.Cut(a.Prompt, maxAgentPrompt), Profile: profile, Small: small, Steps: a.Steps})
+	}
+	return types
+}
+
+// maxAgentPrompt is the limit of the prompt of an agent file, in characters.
+const maxAgentPrompt = 30_000
+
+// agents returns the registry of agents, or nil without models. opened returns the server once it is
+// put together.
+func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Registry, worktrees *worktree.Registry, opened func() *Assembly) *agent.Registry {
+	if m.large == nil {
+		return nil
+	}
+	folder := filepath.Join(p.State, "agents")
+	if p.options.Approvals { // this serves clients
+		for _, path := range agent.Recover(folder) {
+			p.Log.Warn("an agent was lost when its server was killed; mcp-toolset worktrees lists what it left", "transcript", path)
+		}
+	}
+	return agent.New(agent.Options{
+		Types: p.agentTypes(), Large: m.large, Small: m.small,
+		Open: func(parent session.View, name, call string, profile *session.Profile) agent.Session {
+			return opened().Server.OpenAgent(parent, name, call, profile)
+		},
+		Tasks: run.Tasks, NewLog: newLog(run), Events: p.Events, Journal: p.Journal, Worktrees: worktrees,
+		Free: sessions.Free, ValidName: peers.ValidName, Folder: folder, Limits: agent.DefaultLimits(), Log: p.Log,
+	})
+}
+
+// newLog returns a function that makes an output log, and what fills it.
+func newLog(run bash.Options) func() (*spool.Log, io.WriteCloser, error) {
+	return func() (*spool.Log, io.WriteCloser, error) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		log, err := run.NewLog("agent")
+		if err != nil {
+			return nil, nil, errors.Join(err, r.Close(), w.Close())
+		}
+		go func() { _ = log.Pump(r) }()
+		return log, w, nil
+	}
+}
