@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // believe makes a Searcher treat even the youngest stamps as settled, if each change of
@@ -48,8 +50,10 @@ func TestChanges(t *testing.T) {
 		t.Log("no other branches are checked out:", noGit)
 	}
 	var sum changed
+	// ripgrep takes 9 s for a pattern of the tree 1000.
+	first := uint64(testscale.N(1100, 1000))
 	eachSeed(t, (rounds+changes-1)/changes, func(t *testing.T, seed uint64) {
-		f := newForest(t, 1000+seed)
+		f := newForest(t, first+seed)
 		f.grow()
 		if seed%2 == 1 && noGit == nil {
 			f.branch()
