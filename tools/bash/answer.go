@@ -51,6 +51,9 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		return tools.Result[Output]{}, err
 	}
 	text := fmt.Sprintf("Running in the background as task %s. %s", id, waitAdvice(id))
+	if c.stdin || c.tty {
+		text += " TaskInput writes to it."
+	}
 	return tools.Result[Output]{
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
