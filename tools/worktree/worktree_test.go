@@ -331,13 +331,14 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there.
+// TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there,
+// and copies as many files with long names as the limit permits.
 func TestFolderInCheckout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.reg.Folder = ".trees"
 	for i := range 1002 {
-		b.write(fmt.Sprintf("app/%d.log", i), "")
+		b.write(fmt.Sprintf("app/%s%d.log", strings.Repeat("long-", 40), i), "")
 	}
 	b.write("app/.worktreeinclude", "*.log\n")
 	b.git("add", ".worktreeinclude")
