@@ -306,29 +306,49 @@ func TestUnsafeRepository(t *testing.T) {
 	}
 }
 
-// TestGone removes a worktree whose folder is gone already, and the branch without commits.
+// TestGone removes a worktree whose folder is gone already, or which git does not know any more,
+// and the branch without commits.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := b.open("1", b.repo)
-	for _, clean := range []bool{false, true} {
+	enterAndRemove := func(args ...string) {
+		t.Helper()
 		b.call(w, enter, `{"name":"w"}`)
-		if err := os.RemoveAll(w.Session.View().Worktree.Folder); err != nil {
+		folder := w.Session.View().Worktree.Folder
+		if len(args) > 0 {
+			b.git(append(args, folder)...)
+		} else if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
 		}
-		if !clean {
-			b.want(b.call(w, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
-			continue
-		}
+	}
+	clean := func() {
+		t.Helper()
 		b.want(b.call(w, exit, keep), "The worktree $WT/w stays. The working directory is $BASE/app.")
 		list, damaged, err := b.reg.List(t.Context(), true)
 		if err != nil || len(damaged) != 0 || len(list) != 1 || !list[0].Removed || list[0].Problem != "" {
 			t.Errorf("%+v, %v, %v", list, damaged, err)
 		}
+		if list, _, _ := b.reg.List(t.Context(), false); len(list) != 0 {
+			t.Errorf("%+v is listed", list)
+		}
+	}
+	byGit := []string{"worktree", "remove", "--force", "--force"}
+	for _, args := range [][]string{nil, byGit} {
+		enterAndRemove(args...)
+		b.want(b.call(w, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
+		enterAndRemove(args...)
+		clean()
 	}
 	if list := b.git("worktree", "list"); strings.Contains(list, "\n") || b.git("branch", "--list") != "* main" {
 		t.Error(list)
 	}
+	// The repository is gone, too.
+	enterAndRemove()
+	if err := os.RemoveAll(b.repo); err != nil {
+		t.Fatal(err)
+	}
+	clean()
 }
 
 // TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there,

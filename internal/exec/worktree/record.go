@@ -101,14 +101,10 @@ func (r *Registry) all() (list []*record, damaged []string, err error) {
 	return list, damaged, nil
 }
 
-// forget removes the record of a folder.
-func (r *Registry) forget(folder string) error {
-	err := os.Remove(r.file(folder) + ".json")
+// forget removes the record of a folder. One that stays is listed as gone.
+func (r *Registry) forget(folder string) {
+	_ = os.Remove(r.file(folder) + ".json")
 	_ = os.Remove(r.file(folder) + ".lock")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // use locks a worktree for a session until the file is closed. It returns nil if another session

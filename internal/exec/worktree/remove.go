@@ -50,6 +50,11 @@ func (r *Registry) remove(ctx context.Context, c *record, discard bool) (*Remove
 		return nil, nil, lockFault(ctx, err)
 	}
 	defer release()
+	out := &Removed{Folder: c.Folder}
+	if gone(c.Folder) && gone(c.Common) {
+		r.forget(c.Folder)
+		return out, nil, nil
+	}
 	g, err := r.open(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -61,28 +66,28 @@ func (r *Registry) remove(ctx context.Context, c *record, discard bool) (*Remove
 	case len(work) > 0 && !discard:
 		return nil, work, nil
 	}
-	branch := ""
-	if used, err := g.in(c.Common).usedBy(ctx, c.Branch); err != nil {
+	g = g.in(c.Common)
+	list, err := g.worktrees(ctx)
+	if err != nil {
 		return nil, nil, err
-	} else if c.Made && tip != "" && (used == "" || used == c.Folder) {
-		branch = c.Branch
 	}
+	known := slices.ContainsFunc(list, func(w listed) bool { return w.folder == c.Folder })
+	elsewhere := slices.ContainsFunc(list, func(w listed) bool { return w.branch == c.Branch && w.folder != c.Folder })
 	// Once git has begun, it must not be interrupted.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := g.in(c.Common).run(ctx, addTime, "worktree", "remove", "--force", "--force", c.Folder); err != nil {
-		return nil, nil, failure("git worktree remove", err)
+	if known || !gone(c.Folder) { // otherwise git worktree remove was called elsewhere
+		if _, err := g.run(ctx, addTime, "worktree", "remove", "--force", "--force", c.Folder); err != nil {
+			return nil, nil, failure("git worktree remove", err)
+		}
 	}
-	out := &Removed{Folder: c.Folder}
-	if branch != "" {
+	if c.Made && tip != "" && !elsewhere {
 		// Only at the commit that was looked at.
-		if _, err := g.in(c.Common).run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+branch, tip); err == nil {
-			out.Branch = branch
+		if _, err := g.run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+c.Branch, tip); err == nil {
+			out.Branch = c.Branch
 		}
 	}
 	_ = os.Remove(filepath.Dir(c.Folder)) // if it is empty
-	if err := r.forget(c.Folder); err != nil {
-		return out, nil, fault.New("the worktree is removed, but not its record: "+plain.Line(err.Error()), "Ask the user to look at that.")
-	}
+	r.forget(c.Folder)
 	return out, nil, nil
 }
 

@@ -13,6 +13,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -297,23 +298,17 @@ func (r *Registry) add(ctx context.Context, v session.View, at *checkout, q Requ
 // begin stores a record and locks its worktree.
 func (r *Registry) begin(c *record) (*os.File, error) {
 	if list, _, err := r.all(); err != nil || len(list) >= maxRecords {
-		return nil, either(err, fmt.Errorf("there are %d worktrees; mcp-toolset worktrees --clean removes those without work", maxRecords))
+		return nil, cmp.Or(err, fmt.Errorf("there are %d worktrees; mcp-toolset worktrees --clean removes those without work", maxRecords))
 	}
 	if err := r.store(c); err != nil {
 		return nil, err
 	}
 	lock, err := r.use(c.Folder)
 	if lock == nil {
-		err = errors.Join(either(err, errors.New("another session uses the folder")), r.forget(c.Folder))
+		err = cmp.Or(err, errors.New("another session uses the folder"))
+		r.forget(c.Folder)
 	}
 	return lock, err
-}
-
-func either(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // undo removes what a failed add has made. The caller's context may have ended.
@@ -326,7 +321,7 @@ func (r *Registry) undo(ctx context.Context, at *checkout, c *record) {
 	if c.Made {
 		_, _ = at.run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+c.Branch, c.Base)
 	}
-	_ = r.forget(c.Folder)
+	r.forget(c.Folder)
 }
 
 // newFolder returns the folder for a worktree and makes the folders above it.
