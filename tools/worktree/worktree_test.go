@@ -2,6 +2,7 @@ package worktree_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -249,7 +250,7 @@ func TestRefused(t *testing.T) {
 	for _, test := range []struct{ dir, args, want string }{
 		{"plain", `{}`, "$BASE/plain is in no git repository. Work in the folder itself, or change to a folder of a repository first."},
 		{"unborn", `{}`, "the repository has no commit yet. Make a first commit, then call EnterWorktree again."},
-		{"bare", `{}`, "$BASE/bare is in a bare repository, which has no checkout. Work in a clone of it."},
+		{"bare", `{}`, "$BASE/bare is in a git directory, not in a checkout. Change to a checkout first; clone a bare repository for it."},
 		{"fake", `{}`, "the repository $BASE/app/.git is outside of the workspace. Ask the user to start the server with the folder that holds it as a root."},
 		{"partial", `{}`, "git would run programs that this repository names: objects may have to be fetched: remote.o.promisor. Ask the user to make the worktree with git worktree add; EnterWorktree enters it by its path."},
 		{"app", `{"name":"held"}`, "git worktree add failed: cannot lock ref 'refs/heads/held': Unable to create '$BASE/app/.git/refs/heads/held.lock': File exists. Another git may be at work: try again; if it stays like that, ask the user to remove the lock file."},
@@ -263,6 +264,25 @@ func TestRefused(t *testing.T) {
 	wide := b.open("wide", b.base)
 	wide.Session.Apply(session.Effect{Dir: b.repo})
 	b.want(b.call(wide, enter, `{}`), "error: the root $BASE holds more than the repository $BASE/app. Ask the user to start the server with the repository as a root.")
+	internal := b.open("internal", filepath.Join(b.repo, ".git", "refs"))
+	b.want(b.call(internal, enter, `{}`), "error: $BASE/app/.git/refs is in a git directory, not in a checkout. Change to a checkout first; clone a bare repository for it.")
+	// A folder of the checkout is a link in the commit. A worktree of the user on a disk that is
+	// not there stays known.
+	away, link := filepath.Join(b.base, "away"), filepath.Join(b.repo, "link")
+	b.git("worktree", "add", "-q", "--detach", away)
+	if err := errors.Join(os.RemoveAll(away), os.Symlink("sub", link)); err != nil {
+		t.Fatal(err)
+	}
+	b.git("add", "link")
+	b.git("commit", "-qm", "link")
+	if err := errors.Join(os.Remove(link), os.Mkdir(link, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.call(b.open("link", link), enter, `{"name":"w"}`), "error: the root $WT/w/link is a link in the worktree. Work without a worktree.")
+	if !strings.Contains(b.git("worktree", "list"), away+" ") {
+		t.Error("the worktree of the user is pruned")
+	}
+	b.git("worktree", "prune", "--expire", "now")
 	w := toolstest.NewWorkspace(t)
 	w.Session = session.New(session.Config{Roots: []string{b.repo}, Stateless: true})
 	const stateless = "error: a worktree needs a session, and the requests of this client have none. Use git worktree in a command, and name the files by their full paths."

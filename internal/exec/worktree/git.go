@@ -133,7 +133,7 @@ func (g *git) noRepository(err error) error {
 	case !errors.As(err, &failed):
 		return err
 	case strings.Contains(failed.text, "bare repository"):
-		return fault.New(plain.Line(g.dir)+" is in a bare repository, which has no checkout", "Work in a clone of it.")
+		return fault.New(plain.Line(g.dir)+" is in a git directory, not in a checkout", "Change to a checkout first; clone a bare repository for it.")
 	case strings.Contains(failed.text, "not a git repository"):
 		return noRepository(g.dir)
 	}

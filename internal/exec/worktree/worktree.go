@@ -84,7 +84,7 @@ type Request struct {
 }
 
 // Enter makes a worktree, or finds an existing one, and returns how the session moves into it. The
-// caller must apply the move, or call Leave.
+// caller must apply the move, or call Forget.
 func (r *Registry) Enter(ctx context.Context, v session.View, q Request) (*Entered, error) {
 	if v.Worktree != nil {
 		return nil, fault.New("the session is in the worktree "+plain.Line(v.Worktree.Folder)+" already", "Call ExitWorktree first.")
@@ -231,18 +231,17 @@ func isFolder(path string) bool {
 
 // add makes a worktree.
 func (r *Registry) add(ctx context.Context, v session.View, at *checkout, q Request) (*Entered, error) {
+	name := cmp.Or(q.Name, newName())
 	base, err := at.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if err != nil {
+	tip, absent := at.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+name)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
 		return nil, fault.New("the repository has no commit yet", "Make a first commit, then call EnterWorktree again.")
 	}
-	name := q.Name
-	if name == "" {
-		name = newName()
-	}
-	c := &record{Main: at.top, Common: at.common, Branch: name, Base: base, When: r.now()}
-	if tip, err := at.line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+name); err != nil {
-		c.Made = true
-	} else {
+	c := &record{Main: at.top, Common: at.common, Branch: name, Made: absent != nil, Base: base, When: r.now()}
+	if !c.Made {
 		c.Base = tip
 		if used, err := at.usedBy(ctx, name); err != nil {
 			return nil, err
@@ -314,10 +313,9 @@ func (r *Registry) begin(c *record) (*os.File, error) {
 // undo removes what a failed add has made. The caller's context may have ended.
 func (r *Registry) undo(ctx context.Context, at *checkout, c *record) {
 	ctx = context.WithoutCancel(ctx)
-	_, _ = at.run(ctx, addTime, "worktree", "remove", "--force", "--force", c.Folder)
-	_ = os.RemoveAll(c.Folder)
+	_ = os.RemoveAll(c.Folder) // git does not remove a worktree that it has made in part
 	_ = os.Remove(filepath.Dir(c.Folder))
-	_, _ = at.run(ctx, gitTime, "worktree", "prune", "--expire", "now")
+	_, _ = at.run(ctx, gitTime, "worktree", "remove", "--force", "--force", c.Folder)
 	if c.Made {
 		_, _ = at.run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+c.Branch, c.Base)
 	}
@@ -331,7 +329,7 @@ func (r *Registry) newFolder(at *checkout, name string) (string, error) {
 		base = filepath.Join(at.top, base)
 	}
 	safe := regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(filepath.Base(at.top), "_")
-	base = filepath.Join(base, fmt.Sprintf("%.40s-%x", strings.TrimLeft(safe, "."), sha256.Sum256([]byte(at.common)))[:min(len(safe), 40)+9])
+	base = filepath.Join(base, fmt.Sprintf("%.40s-%.4x", strings.TrimLeft(safe, "."), sha256.Sum256([]byte(at.common))))
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
