@@ -15,6 +15,7 @@ import (
 
 	core "mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
@@ -186,6 +187,13 @@ func TestWork(t *testing.T) {
 		t.Error(text)
 	}
 	b.want(b.call(w, exit, `{"action":"keep","discard_changes":true}`), "error: discard_changes is only for the action remove. Leave it out.")
+	discard, err := b.tools[exit].Parse(json.RawMessage(`{"action":"remove","discard_changes":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := toolstest.Prepare(t, discard, w.Env()).Check(w.Env()); d == nil || d.Behavior != policy.Ask || d.Reason != "it removes "+folder+" with changes and commits that are nowhere else" || d.Next != "leave with the action keep" {
+		t.Errorf("%+v", d)
+	}
 	b.want(b.call(w, exit, `{"action":"remove","discard_changes":true}`), "The worktree $WT/old is removed. The working directory is $BASE/app.")
 	if log := b.git("log", "--format=%s", "old"); log != "on a branch that stays\nfirst" {
 		t.Error(log)
@@ -222,6 +230,20 @@ func TestEnterPath(t *testing.T) {
 	b.want(b.call(w, enter, path(own)), "The session is in the worktree $BASE/own, at no branch.\nThe main checkout, $BASE/app, is read-only until ExitWorktree.")
 	b.want(b.call(w, exit, drop), "error: EnterWorktree has not made this worktree. Leave it with the action keep; the user can remove it with git worktree remove.")
 	b.want(b.call(w, exit, keep), "The worktree $BASE/own stays. The working directory is $BASE/app.")
+	// The user's worktree as the checkout, with its repository outside of the workspace.
+	b.write("own/.gitmodules", "")
+	b.gitIn(own, "add", ".")
+	b.gitIn(own, "commit", "-qm", "modules")
+	apart := b.open("3", own)
+	b.want(b.call(apart, enter, `{"name":"apart"}`), "The session is in the new worktree $WT/apart, on the new branch apart.\nSubmodules are not checked out in it.\n"+
+		"The repository's folder is outside of the workspace, so commits need approval as before.\nThe main checkout, $BASE/own, is read-only until ExitWorktree.")
+	b.want(b.call(apart, exit, drop), "The worktree $WT/apart is removed, with the branch apart. The working directory is $BASE/own.")
+	b.want(b.call(b.open("4", b.repo, own), enter, path(own)), "error: $BASE/own holds a root of the session. Work there without EnterWorktree.")
+	loop := filepath.Join(b.base, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.call(w, enter, path(loop)), "error: $BASE/loop cannot be followed. Use the path of a worktree.")
 	// A folder that only the repository calls its worktree.
 	private := filepath.Join(b.base, "private")
 	b.write("private/x", "")

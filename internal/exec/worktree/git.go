@@ -150,7 +150,7 @@ func failure(what string, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	next := "Look at that, or ask the user to."
+	next := "Ask the user to look at that."
 	text := strings.TrimSuffix(strings.TrimPrefix(plain.Line(failed.text), "fatal: "), ".")
 	switch lower := strings.ToLower(failed.text); {
 	case strings.Contains(lower, "exists; cannot create"):

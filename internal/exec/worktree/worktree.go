@@ -121,7 +121,7 @@ func lockFault(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, filelock.ErrHeld):
-		return fault.New("another session has made or removed a worktree of this repository for half a minute", "Try again.")
+		return fault.New("another session has been making or removing a worktree of this repository for half a minute", "Try again.")
 	}
 	return fault.New("the lock of worktrees cannot be taken: "+plain.Line(err.Error()), "Ask the user to look at that.")
 }
