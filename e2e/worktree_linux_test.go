@@ -146,13 +146,13 @@ func TestWorktreesApart(t *testing.T) {
 	}
 }
 
-// TestWorktreeKilled kills a server whose session is in a worktree. The worktree is listed with its
-// work, is not cleaned, and another session enters it by its path.
+// TestWorktreeKilled kills a server whose session is in a worktree, in the folder of the settings.
+// The worktree is listed with its work, is not cleaned, and another session enters it by its path.
 func TestWorktreeKilled(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
 	env := []string{"MCP_TOOLSET_STATE_DIR=" + filepath.Join(base, "state")}
-	s := startShell(t, shellOptions{env: env, bare: true})
+	s := startShell(t, shellOptions{env: env, settings: `{"worktreeFolder":".trees"}`, bare: true})
 	newCheckout(t, s.root)
 	worktrees := func(args ...string) string {
 		cmd := exec.Command(binary(t), append([]string{"worktrees"}, args...)...)
@@ -181,6 +181,9 @@ func TestWorktreeKilled(t *testing.T) {
 		t.Fatal(err, all)
 	}
 	folder := all.Worktrees[0].Folder
+	if !strings.HasPrefix(folder, s.root+"/.trees/") {
+		t.Errorf("the worktree is %s", folder)
+	}
 	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", s.root)
 	cmd.Env = append(os.Environ(), append(env, "HOME="+s.home)...)
 	c := startRootsClient(t, cmd, `{}`)
