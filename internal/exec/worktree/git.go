@@ -98,7 +98,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, args ...string) (str
 	switch {
 	case err == nil:
 		return out.String(), nil
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", &gitError{"it did not end within " + limit.String()}
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

@@ -40,7 +40,6 @@ type Registry struct {
 	Folder string   // holds the worktrees; a relative path begins at the checkout
 	Closed []string // folders whose files are not copied
 	Locks  *filelock.Locks
-	Now    func() time.Time // nil: time.Now
 	// Undisturbed calls a function during which nobody takes what git is just writing for a change
 	// of a command. nil: it is called at once.
 	Undisturbed func(func())
@@ -240,7 +239,7 @@ func (r *Registry) add(ctx context.Context, v session.View, at *checkout, q Requ
 	case err != nil:
 		return nil, fault.New("the repository has no commit yet", "Make a first commit, then call EnterWorktree again.")
 	}
-	c := &record{Main: at.top, Common: at.common, Branch: name, Made: absent != nil, Base: base, When: r.now()}
+	c := &record{Main: at.top, Common: at.common, Branch: name, Made: absent != nil, Base: base, When: time.Now()}
 	if !c.Made {
 		c.Base = tip
 		if used, err := at.usedBy(ctx, name); err != nil {
@@ -443,13 +442,6 @@ func (r *Registry) hold(o session.Owner, lock *os.File) {
 		r.held = map[session.Owner]*os.File{}
 	}
 	r.held[o] = lock
-}
-
-func (r *Registry) now() time.Time {
-	if r.Now != nil {
-		return r.Now()
-	}
-	return time.Now()
 }
 
 // listed is a worktree as git lists it.
