@@ -146,14 +146,14 @@ func TestWorktreesApart(t *testing.T) {
 	}
 }
 
-// TestWorktreeKilled kills a server whose session is in a worktree. The worktree is listed with its
-// work, is not cleaned, and another session enters it by its path.
+// TestWorktreeKilled kills a server whose session is in a worktree, in the folder of the settings.
+// The worktree is listed with its work, is not cleaned, and another session enters it by its path.
 func TestWorktreeKilled(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
 	env := []string{"MCP_TOOLSET_STATE_DIR=" + filepath.Join(base, "state")}
-	s := startShell(t, shellOptions{env: env, bare: true})
-	newCheckout(t, s.root)
+	s := startShell(t, shellOptions{env: env, settings: `{"worktreeFolder":".trees"}`, bare: true})
+	git := newCheckout(t, s.root)
 	worktrees := func(args ...string) string {
 		cmd := exec.Command(binary(t), append([]string{"worktrees"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
@@ -173,7 +173,7 @@ func TestWorktreeKilled(t *testing.T) {
 	}
 	<-s.ended
 	list := worktrees("--clean")
-	if !strings.Contains(list, " left ") || !strings.Contains(list, "not committed: new.txt") {
+	if !strings.Contains(list, " left ") || !strings.Contains(list, "not committed: new.txt\nTo remove it all the same: git -C "+s.root+" worktree remove --force --force "+s.root+"/.trees/") {
 		t.Error(list)
 	}
 	var all struct{ Worktrees []struct{ Folder string } }
@@ -181,6 +181,9 @@ func TestWorktreeKilled(t *testing.T) {
 		t.Fatal(err, all)
 	}
 	folder := all.Worktrees[0].Folder
+	if !strings.HasPrefix(folder, s.root+"/.trees/") {
+		t.Errorf("the worktree is %s", folder)
+	}
 	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", s.root)
 	cmd.Env = append(os.Environ(), append(env, "HOME="+s.home)...)
 	c := startRootsClient(t, cmd, `{}`)
@@ -197,6 +200,20 @@ func TestWorktreeKilled(t *testing.T) {
 		t.Error(text)
 	}
 	if list := worktrees(); list != "there is no worktree; EnterWorktree makes them\n" {
+		t.Error(list)
+	}
+	// The user removes one whose branch has a commit, then the branch.
+	text := c.call("EnterWorktree", map[string]any{"name": "gone"})
+	_, rest, _ := strings.Cut(text, "new worktree ")
+	folder, _, _ = strings.Cut(rest, ", on")
+	git("-C", folder, "commit", "-q", "--allow-empty", "-m", "more")
+	c.call("ExitWorktree", map[string]any{"action": "keep"})
+	git("worktree", "remove", "--force", "--force", folder)
+	if list := worktrees("--clean"); !strings.Contains(list, " gone ") || !strings.Contains(list, " more\nTo remove its branch all the same: git -C "+s.root+" branch -D gone\n") {
+		t.Error(list)
+	}
+	git("branch", "-D", "gone")
+	if list := worktrees("--clean"); !strings.Contains(list, " removed ") {
 		t.Error(list)
 	}
 }

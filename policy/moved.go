@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"mcp-toolset/internal/text/plain"
 )
@@ -40,8 +41,10 @@ func (p *Policy) inWorktree(path string) string {
 	return p.translate(path, p.frozen, p.copy)
 }
 
+// translate returns path with the folder to in place of the folder from. Names that differ only in
+// case can have different lengths.
 func (p *Policy) translate(path string, from, to folder) string {
-	return paths.Clean(paths.Join(to.path, paths.Clean(path)[len(from.path):]))
+	return paths.Join(to.path, strings.Join(paths.Split(paths.Clean(path))[from.depth:], "/"))
 }
 
 // inFrozen reports whether the call would change something in the checkout from which the

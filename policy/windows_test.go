@@ -173,3 +173,18 @@ func TestWindowsKept(t *testing.T) {
 		t.Errorf("a rule on a root is not seen: %s", k.InRoots(Read))
 	}
 }
+
+// TestMovedNames translates paths where names that differ in case have different lengths.
+func TestMovedNames(t *testing.T) {
+	onWindows(t)
+	p := New(Config{Roots: []string{`C:\Kelvin`}}).Moved([]string{`D:\trees\w`}, `D:\trees\w`, "C:\\\u212aelvin")
+	if path := p.inWorktree(`c:\kelvin`); path != `D:\trees\w` {
+		t.Error(path)
+	}
+	if path := p.inWorktree(`c:\KELVIN\A\b.txt`); path != `D:\trees\w\A\b.txt` {
+		t.Error(path)
+	}
+	if path := p.original(`d:\Trees\W\A`); path != "C:\\\u212aelvin\\A" {
+		t.Error(path)
+	}
+}

@@ -293,7 +293,11 @@ func TestEntries(t *testing.T) {
 		}
 		files[name+"/SKILL.md"] = strings.Replace(valid, "NAME", name, 1)
 		write(t, dir, files)
-		if _, err := Scan([]Source{{Dir: dir, Layer: User}}, nil).Lookup(name).Entry(); err != errTooMuch {
+		set := Scan([]Source{{Dir: dir, Layer: User}}, nil)
+		if _, err := set.Lookup(name).Entry(); err != errTooMuch {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := set.List("skill://" + name); (err != nil) != (name == "many") || err != nil && err.Error() != "skill://many cannot be listed: it has more than 512 files or 16 MiB" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -309,17 +309,14 @@ const FolderType = "inode/directory"
 // out version control, installed packages, and links that leave the folder.
 func (s *Set) List(uri string) ([]Listed, error) {
 	k, dir, err := s.file(uri)
-	if name, ok := strings.CutPrefix(uri, scheme); err != nil && ok {
-		if k = s.Lookup(name); k == nil || k.Name != name {
+	if err != nil {
+		if k, dir = s.Lookup(strings.TrimPrefix(uri, scheme)), "."; k == nil || scheme+k.Name != uri {
 			return nil, err
 		}
-		dir = "."
-	} else if err != nil {
-		return nil, err
 	}
 	root, err := os.OpenRoot(k.Dir)
 	if err != nil {
-		return nil, cause(err)
+		return nil, fmt.Errorf("%s cannot be listed: %w", plain.Quote(uri), cause(err))
 	}
 	defer root.Close()
 	entries, err := fs.ReadDir(root.FS(), dir)
@@ -327,7 +324,7 @@ func (s *Set) List(uri string) ([]Listed, error) {
 		return nil, fmt.Errorf("%s is no folder of a skill", plain.Quote(uri))
 	}
 	if len(entries) > maxFiles {
-		return nil, errTooMuch
+		return nil, fmt.Errorf("%s cannot be listed: %w", plain.Quote(uri), errTooMuch)
 	}
 	out := []Listed{}
 	for _, e := range entries {

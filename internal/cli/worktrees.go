@@ -110,8 +110,11 @@ func (l *worktreeList) print(b *bytes.Buffer, c console, clean bool) {
 	for _, w := range l.Worktrees {
 		if len(w.Work) > 0 {
 			fmt.Fprintf(b, "\n%s holds work:\n  %s\n", w.Folder, strings.Join(w.Work, "\n  "))
-			if clean && w.State == "left" {
+			switch {
+			case clean && w.State == "left":
 				fmt.Fprintf(b, "To remove it all the same: git -C %s worktree remove --force --force %s\n", shellWord(w.Repository), shellWord(w.Folder))
+			case clean && w.State == "gone":
+				fmt.Fprintf(b, "To remove its branch all the same: git -C %s branch -D %s\n", shellWord(w.Repository), shellWord(w.Branch))
 			}
 		}
 	}

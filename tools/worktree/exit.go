@@ -74,13 +74,13 @@ func (o Options) exit(ctx context.Context, env *tools.Env, in ExitInput) (tools.
 	w := v.Worktree
 	out.Data = Output{Dir: m.Dir, Folder: w.Folder, Branch: w.Branch}
 	if in.Action == remove {
-		removed, err := o.Worktrees.Remove(ctx, v, in.Discard)
+		branch, err := o.Worktrees.Remove(ctx, v, in.Discard)
 		if err != nil {
 			return out, err
 		}
 		out.Data.text = fmt.Sprintf("The worktree %s is removed", plain.Line(w.Folder))
-		if removed.Branch != "" {
-			out.Data.text += ", with the branch " + plain.Line(removed.Branch)
+		if branch != "" {
+			out.Data.text += ", with the branch " + plain.Line(branch)
 		}
 	} else {
 		out.Data.text = fmt.Sprintf("The worktree %s stays", plain.Line(w.Folder))

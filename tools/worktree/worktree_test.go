@@ -2,6 +2,7 @@ package worktree_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	core "mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
@@ -185,6 +187,13 @@ func TestWork(t *testing.T) {
 		t.Error(text)
 	}
 	b.want(b.call(w, exit, `{"action":"keep","discard_changes":true}`), "error: discard_changes is only for the action remove. Leave it out.")
+	discard, err := b.tools[exit].Parse(json.RawMessage(`{"action":"remove","discard_changes":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := toolstest.Prepare(t, discard, w.Env()).Check(w.Env()); d == nil || d.Behavior != policy.Ask || d.Reason != "it removes "+folder+" with changes and commits that are nowhere else" || d.Next != "leave with the action keep" {
+		t.Errorf("%+v", d)
+	}
 	b.want(b.call(w, exit, `{"action":"remove","discard_changes":true}`), "The worktree $WT/old is removed. The working directory is $BASE/app.")
 	if log := b.git("log", "--format=%s", "old"); log != "on a branch that stays\nfirst" {
 		t.Error(log)
@@ -221,6 +230,20 @@ func TestEnterPath(t *testing.T) {
 	b.want(b.call(w, enter, path(own)), "The session is in the worktree $BASE/own, at no branch.\nThe main checkout, $BASE/app, is read-only until ExitWorktree.")
 	b.want(b.call(w, exit, drop), "error: EnterWorktree has not made this worktree. Leave it with the action keep; the user can remove it with git worktree remove.")
 	b.want(b.call(w, exit, keep), "The worktree $BASE/own stays. The working directory is $BASE/app.")
+	// The user's worktree as the checkout, with its repository outside of the workspace.
+	b.write("own/.gitmodules", "")
+	b.gitIn(own, "add", ".")
+	b.gitIn(own, "commit", "-qm", "modules")
+	apart := b.open("3", own)
+	b.want(b.call(apart, enter, `{"name":"apart"}`), "The session is in the new worktree $WT/apart, on the new branch apart.\nSubmodules are not checked out in it.\n"+
+		"The repository's folder is outside of the workspace, so commits need approval as before.\nThe main checkout, $BASE/own, is read-only until ExitWorktree.")
+	b.want(b.call(apart, exit, drop), "The worktree $WT/apart is removed, with the branch apart. The working directory is $BASE/own.")
+	b.want(b.call(b.open("4", b.repo, own), enter, path(own)), "error: $BASE/own holds a root of the session. Work there without EnterWorktree.")
+	loop := filepath.Join(b.base, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.call(w, enter, path(loop)), "error: $BASE/loop cannot be followed. Use the path of a worktree.")
 	// A folder that only the repository calls its worktree.
 	private := filepath.Join(b.base, "private")
 	b.write("private/x", "")
@@ -249,7 +272,7 @@ func TestRefused(t *testing.T) {
 	for _, test := range []struct{ dir, args, want string }{
 		{"plain", `{}`, "$BASE/plain is in no git repository. Work in the folder itself, or change to a folder of a repository first."},
 		{"unborn", `{}`, "the repository has no commit yet. Make a first commit, then call EnterWorktree again."},
-		{"bare", `{}`, "$BASE/bare is in a bare repository, which has no checkout. Work in a clone of it."},
+		{"bare", `{}`, "$BASE/bare is in a git directory, not in a checkout. Change to a checkout first; clone a bare repository for it."},
 		{"fake", `{}`, "the repository $BASE/app/.git is outside of the workspace. Ask the user to start the server with the folder that holds it as a root."},
 		{"partial", `{}`, "git would run programs that this repository names: objects may have to be fetched: remote.o.promisor. Ask the user to make the worktree with git worktree add; EnterWorktree enters it by its path."},
 		{"app", `{"name":"held"}`, "git worktree add failed: cannot lock ref 'refs/heads/held': Unable to create '$BASE/app/.git/refs/heads/held.lock': File exists. Another git may be at work: try again; if it stays like that, ask the user to remove the lock file."},
@@ -263,6 +286,25 @@ func TestRefused(t *testing.T) {
 	wide := b.open("wide", b.base)
 	wide.Session.Apply(session.Effect{Dir: b.repo})
 	b.want(b.call(wide, enter, `{}`), "error: the root $BASE holds more than the repository $BASE/app. Ask the user to start the server with the repository as a root.")
+	internal := b.open("internal", filepath.Join(b.repo, ".git", "refs"))
+	b.want(b.call(internal, enter, `{}`), "error: $BASE/app/.git/refs is in a git directory, not in a checkout. Change to a checkout first; clone a bare repository for it.")
+	// A folder of the checkout is a link in the commit. A worktree of the user on a disk that is
+	// not there stays known.
+	away, link := filepath.Join(b.base, "away"), filepath.Join(b.repo, "link")
+	b.git("worktree", "add", "-q", "--detach", away)
+	if err := errors.Join(os.RemoveAll(away), os.Symlink("sub", link)); err != nil {
+		t.Fatal(err)
+	}
+	b.git("add", "link")
+	b.git("commit", "-qm", "link")
+	if err := errors.Join(os.Remove(link), os.Mkdir(link, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.call(b.open("link", link), enter, `{"name":"w"}`), "error: the root $WT/w/link is a link in the worktree. Work without a worktree.")
+	if !strings.Contains(b.git("worktree", "list"), away+" ") {
+		t.Error("the worktree of the user is pruned")
+	}
+	b.git("worktree", "prune", "--expire", "now")
 	w := toolstest.NewWorkspace(t)
 	w.Session = session.New(session.Config{Roots: []string{b.repo}, Stateless: true})
 	const stateless = "error: a worktree needs a session, and the requests of this client have none. Use git worktree in a command, and name the files by their full paths."
@@ -306,38 +348,59 @@ func TestUnsafeRepository(t *testing.T) {
 	}
 }
 
-// TestGone removes a worktree whose folder is gone already, and the branch without commits.
+// TestGone removes a worktree whose folder is gone already, or which git does not know any more,
+// and the branch without commits.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := b.open("1", b.repo)
-	for _, clean := range []bool{false, true} {
+	enterAndRemove := func(args ...string) {
+		t.Helper()
 		b.call(w, enter, `{"name":"w"}`)
-		if err := os.RemoveAll(w.Session.View().Worktree.Folder); err != nil {
+		folder := w.Session.View().Worktree.Folder
+		if len(args) > 0 {
+			b.git(append(args, folder)...)
+		} else if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
 		}
-		if !clean {
-			b.want(b.call(w, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
-			continue
-		}
+	}
+	clean := func() {
+		t.Helper()
 		b.want(b.call(w, exit, keep), "The worktree $WT/w stays. The working directory is $BASE/app.")
 		list, damaged, err := b.reg.List(t.Context(), true)
 		if err != nil || len(damaged) != 0 || len(list) != 1 || !list[0].Removed || list[0].Problem != "" {
 			t.Errorf("%+v, %v, %v", list, damaged, err)
 		}
+		if list, _, _ := b.reg.List(t.Context(), false); len(list) != 0 {
+			t.Errorf("%+v is listed", list)
+		}
+	}
+	byGit := []string{"worktree", "remove", "--force", "--force"}
+	for _, args := range [][]string{nil, byGit} {
+		enterAndRemove(args...)
+		b.want(b.call(w, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
+		enterAndRemove(args...)
+		clean()
 	}
 	if list := b.git("worktree", "list"); strings.Contains(list, "\n") || b.git("branch", "--list") != "* main" {
 		t.Error(list)
 	}
+	// The repository is gone, too.
+	enterAndRemove()
+	if err := os.RemoveAll(b.repo); err != nil {
+		t.Fatal(err)
+	}
+	clean()
 }
 
-// TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there.
+// TestFolderInCheckout makes worktrees in a folder of the checkout, which git does not list there,
+// and copies as many files with long names as the limit permits.
 func TestFolderInCheckout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.reg.Folder = ".trees"
 	for i := range 1002 {
-		b.write(fmt.Sprintf("app/%d.log", i), "")
+		b.write(fmt.Sprintf("app/%s%d.log", strings.Repeat("long-", 40), i), "")
 	}
 	b.write("app/.worktreeinclude", "*.log\n")
 	b.git("add", ".worktreeinclude")

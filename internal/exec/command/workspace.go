@@ -103,8 +103,13 @@ func unpack(common, branch string) {
 	if err != nil {
 		return
 	}
-	defer root.Remove(branch + ".lock") // after the rename it has gone
-	defer lock.Close()
+	renamed := false
+	defer func() {
+		_ = lock.Close()
+		if !renamed { // otherwise a file of this name is the lock of another git
+			_ = root.Remove(branch + ".lock")
+		}
+	}()
 	packed, _ := root.ReadFile("packed-refs")
 	for _, line := range packedBranch.FindAllSubmatch(packed, -1) {
 		if string(line[2]) != branch {
@@ -114,7 +119,7 @@ func unpack(common, branch string) {
 			return // made before the lock
 		}
 		if _, err := lock.Write(append(line[1], '\n')); err == nil && lock.Close() == nil {
-			_ = root.Rename(branch+".lock", branch)
+			renamed = root.Rename(branch+".lock", branch) == nil
 		}
 		return
 	}

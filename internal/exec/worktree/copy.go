@@ -206,7 +206,7 @@ func hashOf(path string, size int64) (hash [sha256.Size]byte, id workspace.Ident
 	if n, err := io.Copy(h, io.LimitReader(f, size+1)); err != nil || n != size {
 		return hash, id, false
 	}
-	copy(hash[:], h.Sum(nil))
+	h.Sum(hash[:0])
 	return hash, workspace.IdentityOf(info), true
 }
 

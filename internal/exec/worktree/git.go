@@ -98,7 +98,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, args ...string) (str
 	switch {
 	case err == nil:
 		return out.String(), nil
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", &gitError{"it did not end within " + limit.String()}
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -133,7 +133,7 @@ func (g *git) noRepository(err error) error {
 	case !errors.As(err, &failed):
 		return err
 	case strings.Contains(failed.text, "bare repository"):
-		return fault.New(plain.Line(g.dir)+" is in a bare repository, which has no checkout", "Work in a clone of it.")
+		return fault.New(plain.Line(g.dir)+" is in a git directory, not in a checkout", "Change to a checkout first; clone a bare repository for it.")
 	case strings.Contains(failed.text, "not a git repository"):
 		return noRepository(g.dir)
 	}
@@ -150,7 +150,7 @@ func failure(what string, err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	next := "Look at that, or ask the user to."
+	next := "Ask the user to look at that."
 	text := strings.TrimSuffix(strings.TrimPrefix(plain.Line(failed.text), "fatal: "), ".")
 	switch lower := strings.ToLower(failed.text); {
 	case strings.Contains(lower, "exists; cannot create"):

@@ -18,7 +18,9 @@ import (
 
 const (
 	maxRecords = 1000
-	maxRecord  = 64 << 10 // bytes
+	// maxRecord is the limit of a record, in bytes. A name of a copied file has up to 4 KiB, and up to
+	// six times as much in JSON.
+	maxRecord = maxCopied*6*4096 + 64<<10
 )
 
 // record describes a worktree that Enter has made. It is stored before the worktree is made, so
@@ -55,20 +57,26 @@ func (r *Registry) store(c *record) error {
 	return err
 }
 
-// load returns the record of a folder; nil if Enter has not made the worktree.
-func (r *Registry) load(folder string) (*record, error) {
-	data, _, err := state.ReadTrusted(r.file(folder)+".json", maxRecord)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+// read returns the record in a file.
+func (r *Registry) read(file string) (*record, error) {
+	data, _, err := state.ReadTrusted(file, maxRecord)
+	if err != nil {
 		return nil, err
 	}
 	c := new(record)
-	if err := json.Unmarshal(data, c); err != nil || c.Folder != folder {
-		return nil, fmt.Errorf("reading %s.json: it is damaged", r.file(folder))
+	if err := json.Unmarshal(data, c); err != nil || !filepath.IsAbs(c.Folder) || r.file(c.Folder)+".json" != file {
+		return nil, fmt.Errorf("reading %s: it is damaged", file)
 	}
 	return c, nil
+}
+
+// load returns the record of a folder; nil if Enter has not made the worktree.
+func (r *Registry) load(folder string) (*record, error) {
+	c, err := r.read(r.file(folder) + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return c, err
 }
 
 // all returns all records, the oldest first, and the files that are damaged.
@@ -82,29 +90,21 @@ func (r *Registry) all() (list []*record, damaged []string, err error) {
 		if !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		c := new(record)
-		data, _, err := state.ReadTrusted(name, maxRecord)
-		if err == nil {
-			err = json.Unmarshal(data, c)
-		}
-		if err != nil || !filepath.IsAbs(c.Folder) || r.file(c.Folder)+".json" != name {
+		switch c, err := r.read(name); {
+		case err == nil:
+			list = append(list, c)
+		case !errors.Is(err, fs.ErrNotExist): // otherwise it was removed meanwhile
 			damaged = append(damaged, name)
-			continue
 		}
-		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b *record) int { return a.When.Compare(b.When) })
 	return list, damaged, nil
 }
 
-// forget removes the record of a folder.
-func (r *Registry) forget(folder string) error {
-	err := os.Remove(r.file(folder) + ".json")
+// forget removes the record of a folder. One that stays is listed as gone.
+func (r *Registry) forget(folder string) {
+	_ = os.Remove(r.file(folder) + ".json")
 	_ = os.Remove(r.file(folder) + ".lock")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // use locks a worktree for a session until the file is closed. It returns nil if another session

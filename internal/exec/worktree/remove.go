@@ -19,71 +19,70 @@ import (
 // maxWork is the limit of files and commits that are named.
 const maxWork = 10
 
-// Removed describes what Remove did.
-type Removed struct {
-	Folder string
-	Branch string // the branch that was removed, too; "": none
-}
-
 // Remove removes the worktree of a session, which must have been made by Enter, and the branch
-// that was made with it. If that would lose work, it does so only with discard. The caller must
-// then apply the move of Leave.
-func (r *Registry) Remove(ctx context.Context, v session.View, discard bool) (*Removed, error) {
+// that was made with it. If that would lose work, it does so only with discard. It returns the
+// branch that was removed; "" if none was. The caller must then apply the move of Leave.
+func (r *Registry) Remove(ctx context.Context, v session.View, discard bool) (branch string, err error) {
 	c, err := r.load(v.Worktree.Folder)
 	switch {
 	case err != nil:
-		return nil, fault.New("the record of the worktree cannot be read: "+plain.Line(err.Error()), "Ask the user to look at that, or leave with the action keep.")
+		return "", fault.New("the record of the worktree cannot be read: "+plain.Line(err.Error()), "Ask the user to look at that, or leave with the action keep.")
 	case c == nil:
-		return nil, fault.New("EnterWorktree has not made this worktree", "Leave it with the action keep; the user can remove it with git worktree remove.")
+		return "", fault.New("EnterWorktree has not made this worktree", "Leave it with the action keep; the user can remove it with git worktree remove.")
 	}
-	removed, work, err := r.remove(ctx, c, discard)
+	branch, work, err := r.remove(ctx, c, discard)
 	if err == nil && len(work) > 0 {
 		err = fault.New("removing the worktree would lose work: "+strings.Join(work, "; "), "Commit and push or merge it, leave with the action keep, or set discard_changes if the user wants to lose it.")
 	}
-	return removed, err
+	return branch, err
 }
 
-// remove removes a worktree, or returns the work that would be lost.
-func (r *Registry) remove(ctx context.Context, c *record, discard bool) (*Removed, []string, error) {
+// remove removes a worktree and returns the branch that was removed with it. If it returns work,
+// which would be lost, it has removed nothing.
+func (r *Registry) remove(ctx context.Context, c *record, discard bool) (branch string, work []string, err error) {
 	release, err := r.Locks.Lock(ctx, "worktrees "+c.Common)
 	if err != nil {
-		return nil, nil, lockFault(ctx, err)
+		return "", nil, lockFault(ctx, err)
 	}
 	defer release()
+	if gone(c.Folder) && gone(c.Common) {
+		r.forget(c.Folder)
+		return "", nil, nil
+	}
 	g, err := r.open(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	work, tip, err := g.work(ctx, c)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return "", nil, err
 	case len(work) > 0 && !discard:
-		return nil, work, nil
+		return "", work, nil
 	}
-	branch := ""
-	if used, err := g.in(c.Common).usedBy(ctx, c.Branch); err != nil {
-		return nil, nil, err
-	} else if c.Made && tip != "" && (used == "" || used == c.Folder) {
-		branch = c.Branch
+	g = g.in(c.Common)
+	list, err := g.worktrees(ctx)
+	if err != nil {
+		return "", nil, err
 	}
+	known := slices.ContainsFunc(list, func(w listed) bool { return w.folder == c.Folder })
+	elsewhere := slices.ContainsFunc(list, func(w listed) bool { return w.branch == c.Branch && w.folder != c.Folder })
 	// Once git has begun, it must not be interrupted.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := g.in(c.Common).run(ctx, addTime, "worktree", "remove", "--force", "--force", c.Folder); err != nil {
-		return nil, nil, failure("git worktree remove", err)
+	if known || !gone(c.Folder) { // otherwise git worktree remove was called elsewhere
+		if _, err := g.run(ctx, addTime, "worktree", "remove", "--force", "--force", c.Folder); err != nil {
+			return "", nil, failure("git worktree remove", err)
+		}
 	}
-	out := &Removed{Folder: c.Folder}
-	if branch != "" {
+	if c.Made && tip != "" && !elsewhere {
 		// Only at the commit that was looked at.
-		if _, err := g.in(c.Common).run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+branch, tip); err == nil {
-			out.Branch = branch
+		if _, err := g.run(ctx, gitTime, "update-ref", "-d", "refs/heads/"+c.Branch, tip); err == nil {
+			branch = c.Branch
 		}
 	}
 	_ = os.Remove(filepath.Dir(c.Folder)) // if it is empty
-	if err := r.forget(c.Folder); err != nil {
-		return out, nil, fault.New("the worktree is removed, but not its record: "+plain.Line(err.Error()), "Ask the user to look at that.")
-	}
-	return out, nil, nil
+	r.forget(c.Folder)
+	return branch, nil, nil
 }
 
 // open returns a runner in a worktree, or in its checkout if the folder is gone. It fails if the
@@ -182,7 +181,7 @@ type Listed struct {
 	InUse                      bool     // a session works in it
 	Gone                       bool     // the folder does not exist any more
 	Work                       []string // what removing it would lose
-	Removed                    bool     // by Clean
+	Removed                    bool     // by List
 	Problem                    string   // why it could not be looked at or removed; "": none
 }
 
@@ -216,11 +215,10 @@ func (r *Registry) look(ctx context.Context, c *record, clean bool) Listed {
 	}
 	l.Gone = gone(c.Folder)
 	if clean && !l.InUse {
-		removed, work, err := r.remove(ctx, c, false)
-		if l.Work = work; err != nil {
+		if _, l.Work, err = r.remove(ctx, c, false); err != nil {
 			return problem(err)
 		}
-		l.Removed = removed != nil
+		l.Removed = len(l.Work) == 0
 		return l
 	}
 	g, err := r.open(ctx, c)
