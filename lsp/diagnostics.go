@@ -117,7 +117,7 @@ func (c *Client) pulls() bool {
 
 // Diagnostics returns the diagnostics of a file with a content. They are of that content and
 // of the present state of the other files: a server that sends them on its own gets the
-// content again, unless nothing has changed.
+// content again, unless nothing has changed. The list is the caller's.
 func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo) (list []Diagnostic, note string, err error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, "", err
@@ -129,7 +129,7 @@ func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen 
 	}
 	note = c.awaitIdle(ctx)
 	list, err = c.diagnose(ctx, d)
-	return list, note, err
+	return slices.Clone(list), note, err
 }
 
 // diagnose returns the diagnostics of an open document.

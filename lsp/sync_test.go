@@ -266,7 +266,9 @@ func TestPushedDiagnostics(t *testing.T) {
 				if err != nil || len(list) != 1 {
 					t.Fatal(list, err)
 				}
-				return string(list[0].Message)
+				message := string(list[0].Message)
+				list[0].Message = "changed by the caller, who owns the list"
+				return message
 			}
 			if got := ask(); got != "of one\ntwo\n" {
 				t.Errorf("with versions %v: %q", versions, got)
