@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -487,5 +488,21 @@ func TestChoose(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s with %q, trusted %v:\n%s\nnot\n%s", c.file, c.found, c.trusted, got, c.want)
 		}
+	}
+}
+
+// TestHashOfPipe checks that a file that has become a pipe with a writer does not block.
+func TestHashOfPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.x")
+	if out, err := exec.Command("mkfifo", path).CombinedOutput(); err != nil {
+		t.Skip("no pipes here: ", err, string(out))
+	}
+	writer, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if _, ok := hashOf(path); ok {
+		t.Error("a pipe has a hash")
 	}
 }
