@@ -30,6 +30,8 @@ const (
 	// server registers: each changed file is compared with all of them.
 	maxPatterns     = 2000
 	maxPatternBytes = 256 << 10
+	// maxSections is the limit of sections of settings that a server asks for at once.
+	maxSections = 1000
 )
 
 // Handle handles a request or notification. Requests that are not known get an error: a
@@ -61,9 +63,9 @@ func (h handler) answer(method string, params json.RawMessage) (result any, ok b
 	case "workspace/configuration":
 		var p struct{ Items []struct{ Section string } }
 		_ = json.Unmarshal(params, &p)
-		values := make([]any, len(p.Items))
-		for i, item := range p.Items {
-			values[i] = c.settings(item.Section)
+		values := make([]any, min(len(p.Items), maxSections))
+		for i := range values {
+			values[i] = c.settings(p.Items[i].Section)
 		}
 		return values, true
 	case "workspace/workspaceFolders":
