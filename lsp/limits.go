@@ -63,6 +63,7 @@ func (m *Manager) lookAt(i *instance) {
 // kill ends a server that does not work, as an unexpected end.
 func (m *Manager) kill(i *instance, why string) {
 	m.mu.Lock()
+	i.reason = why // so that watch does not count it again
 	m.ends[i.key] = append(m.ends[i.key], end{time.Now(), why})
 	m.mu.Unlock()
 	m.config.Log.Warn("a language server was stopped", "name", i.client.Server.Name, "why", why)

@@ -105,8 +105,9 @@ type Manager struct {
 // instance is a server that starts or runs.
 type instance struct {
 	key    string
-	folder string        // git worktree of the sessions that use it; "": none
-	ready  chan struct{} // closed when client or err is set
+	folder string                  // git worktree of the sessions that use it; "": none
+	ready  chan struct{}           // closed when client or err is set
+	cancel context.CancelCauseFunc // ends the start
 	client *Client
 	err    error
 	used   time.Time
@@ -238,11 +239,13 @@ func (m *Manager) enter(ctx context.Context, w Workspace, key string, s *Server,
 		if err == nil && wait <= 0 {
 			var room *instance
 			if room, err = m.makeRoom(); err == nil && room == nil {
+				var starting context.Context
 				i = &instance{key: key, folder: w.folder(), ready: make(chan struct{}), gone: make(chan struct{}), used: time.Now(), uses: 1}
+				starting, i.cancel = context.WithCancelCause(m.ctx)
 				m.running[key] = i
 				m.started++
 				l := m.launch(w, s, root, program, m.started)
-				m.work.Go(func() { m.start(i, w, s, root, l) })
+				m.work.Go(func() { m.start(starting, i, w, s, root, l) })
 				m.look()
 				m.mu.Unlock()
 				return i, nil
@@ -324,8 +327,9 @@ func (m *Manager) launch(w Workspace, s *Server, root, program string, n int) La
 	return l
 }
 
-// start starts the process of an instance and does the handshake.
-func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Launch) {
+// start starts the process of an instance and does the handshake, unless ctx ends before that.
+func (m *Manager) start(ctx context.Context, i *instance, w Workspace, s *Server, root string, l Launch) {
+	defer i.cancel(nil)
 	f := newFiles(&m.trees, topRoots(m.roots(w)))
 	if m.config.settled {
 		f.fresh = 0
@@ -333,14 +337,16 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 	fail := func(err error) {
 		m.mu.Lock()
 		delete(m.running, i.key)
-		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), plain.Line(err.Error())})
+		if i.reason == "" {
+			m.ends[i.key] = append(m.ends[i.key], end{time.Now(), plain.Line(err.Error())})
+		}
 		m.mu.Unlock()
 		i.err = fault.New(s.Name+" does not start: "+strings.TrimRight(plain.Line(err.Error()), ". "), "Use Grep and Read; ask the user to run "+plain.Line(s.Command[0])+" by hand to see what is wrong.")
 		close(i.gone)
 		close(i.ready)
 	}
 	// The changes after this look are announced before the first request.
-	limited, cancel := context.WithTimeoutCause(m.ctx, listTime, fmt.Errorf("listing the files of the workspace takes longer than %v", listTime))
+	limited, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("listing the files of the workspace takes longer than %v", listTime))
 	_, err := f.changes(limited, func(path string) bool { return s.knows(path) })
 	if limited.Err() != nil {
 		err = context.Cause(limited)
@@ -351,7 +357,7 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 		fail(err)
 		return
 	}
-	p, err := m.config.Start(m.ctx, l)
+	p, err := m.config.Start(ctx, l)
 	if err != nil {
 		f.close()
 		fail(err)
@@ -359,7 +365,7 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 	}
 	c := newClient(s, root, p, f)
 	c.key = i.key
-	if err := c.initialize(m.ctx); err != nil {
+	if err := c.initialize(ctx); err != nil {
 		if c.stderr.last() != "" && !errors.Is(err, errEnded) {
 			err = fmt.Errorf("%w%s", err, c.lastWords())
 		}
@@ -394,13 +400,16 @@ func (m *Manager) watch(i *instance, c *Client) {
 
 // stop ends a server and returns when its process has ended.
 func (m *Manager) stop(i *instance, reason string, polite bool) {
+	m.mu.Lock()
+	if i.reason == "" {
+		i.reason = reason
+	}
+	m.mu.Unlock()
+	i.cancel(errors.New(reason))
 	<-i.ready
 	m.mu.Lock()
 	if m.running[i.key] == i {
 		delete(m.running, i.key)
-	}
-	if i.reason == "" {
-		i.reason = reason
 	}
 	c := i.client
 	m.mu.Unlock()

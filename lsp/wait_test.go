@@ -260,6 +260,27 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
+// TestEndInStart checks that the end of a worktree's servers does not wait for a handshake.
+func TestEndInStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(*fake, string, json.RawMessage) any { return silence{} })
+		in := Workspace{Roots: []string{w.root}, Worktree: &session.Worktree{Folder: w.root}}
+		failed := make(chan error)
+		go func() {
+			_, _, err := w.manager.For(t.Context(), in, w.path("a.x"), true)
+			failed <- err
+		}()
+		synctest.Wait()
+		begin := time.Now()
+		go w.manager.EndIn(w.root)
+		const want = "fake does not start: the session has left the worktree. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."
+		if err := <-failed; err == nil || err.Error() != want || time.Since(begin) > time.Second {
+			t.Errorf("after %v: %v", time.Since(begin), err)
+		}
+		_ = w.manager.Close()
+	})
+}
+
 // TestRoots checks that a server is told of changes in other projects and roots, which the
 // servers of a workspace find in one listing.
 func TestRoots(t *testing.T) {
