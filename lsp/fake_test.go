@@ -287,7 +287,7 @@ func (w *world) started() int {
 // open opens a file in the server and returns the client.
 func (w *world) open(name string) (*Client, *Text, error) {
 	w.t.Helper()
-	c, done, err := w.manager.For(w.t.Context(), Workspace{}, w.path(name), true)
+	c, done, err := w.manager.For(w.t.Context(), Workspace{}, w.path(name))
 	if err != nil {
 		return nil, nil, err
 	}

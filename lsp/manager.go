@@ -150,16 +150,21 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// For returns a server for a file in a workspace, which is in use until done is called. If start
-// is false, it returns nil unless the server runs already.
-func (m *Manager) For(ctx context.Context, w Workspace, path string, start bool) (c *Client, done func(), err error) {
+// For returns a server for a file in a workspace, which is in use until done is called.
+func (m *Manager) For(ctx context.Context, w Workspace, path string) (c *Client, done func(), err error) {
 	s, root, program, err := m.choose(w, path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if root == "" { // a file outside of all roots, such as of a library
+	case root == "": // a file outside of all roots, such as of a library
 		return m.latest(w, s, path)
 	}
+	return m.use(ctx, w, s, root, program, true)
+}
+
+// use returns the server of a row for a project, which is in use until done is called. If start
+// is false, it returns nil unless the server runs already.
+func (m *Manager) use(ctx context.Context, w Workspace, s *Server, root, program string, start bool) (c *Client, done func(), err error) {
 	key := s.Name + "\x00" + root + "\x00" + w.folder()
 	for {
 		i, err := m.enter(ctx, w, key, s, root, program, start)
@@ -192,7 +197,7 @@ func (m *Manager) For(ctx context.Context, w Workspace, path string, start bool)
 	}
 }
 
-// latest returns the server that was used last among those that a file belongs to.
+// latest returns the server of a row that was used last, for a file outside of the roots.
 func (m *Manager) latest(w Workspace, s *Server, path string) (*Client, func(), error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -482,7 +482,7 @@ func TestChoose(t *testing.T) {
 			_ = json.Unmarshal(s.Options, &o)
 			got = o.TSServer.Path
 		case program == "":
-			_, _, err = m.For(t.Context(), Workspace{}, path, true)
+			_, _, err = m.For(t.Context(), Workspace{}, path)
 			got = fmt.Sprint(err)
 		}
 		if got != c.want {

@@ -234,7 +234,7 @@ func TestWorktree(t *testing.T) {
 	in := Workspace{Roots: []string{folder}, Worktree: &session.Worktree{Folder: folder, Main: w.root}}
 	ask := func(in Workspace, path string) *Client {
 		t.Helper()
-		c, done, err := w.manager.For(t.Context(), in, path, true)
+		c, done, err := w.manager.For(t.Context(), in, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestEndInStart(t *testing.T) {
 		in := Workspace{Roots: []string{w.root}, Worktree: &session.Worktree{Folder: w.root}}
 		failed := make(chan error)
 		go func() {
-			_, _, err := w.manager.For(t.Context(), in, w.path("a.x"), true)
+			_, _, err := w.manager.For(t.Context(), in, w.path("a.x"))
 			failed <- err
 		}()
 		synctest.Wait()

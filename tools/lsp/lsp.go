@@ -161,7 +161,7 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 	}
 	q.files, q.notes, q.left = newLines(q.env), nil, 0
 	q.files.texts[q.path] = q.text
-	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path, true)
+	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path)
 	if err != nil {
 		return out, err
 	}
