@@ -506,3 +506,27 @@ func TestHashOfPipe(t *testing.T) {
 		t.Error("a pipe has a hash")
 	}
 }
+
+// TestForChange checks that a change starts a server only if its row does, and none for a file
+// outside of the roots.
+func TestForChange(t *testing.T) {
+	for _, starts := range []bool{false, true} {
+		w := newWorld(t, script(all, defines), func(c *Config, _ *fake) {
+			s := fakeServer
+			s.Starts = starts
+			c.Servers = []Server{s}
+		})
+		for _, at := range []struct {
+			path  string
+			start bool
+		}{{filepath.Join(t.TempDir(), "a.x"), true}, {w.path("a.x"), false}, {w.path("a.x"), true}} {
+			c, done, err := w.manager.ForChange(t.Context(), Workspace{}, at.path, at.start)
+			if want := starts && at.start && at.path == w.path("a.x"); err != nil || (c != nil) != want {
+				t.Errorf("%s, start %v of a row with %v: %v, %v", at.path, at.start, starts, c, err)
+			}
+			if c != nil {
+				done()
+			}
+		}
+	}
+}
