@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -163,4 +164,14 @@ func (s *Server) Fits(program string) bool {
 	}
 	real, err := filepath.EvalSymlinks(program)
 	return err == nil && !exists(filepath.Join(filepath.Dir(filepath.Dir(real)), "lib", "tsserver.js"))
+}
+
+// exists reports whether a file exists, by a pattern for its name.
+func exists(pattern string) bool {
+	if !strings.Contains(filepath.Base(pattern), "*") {
+		_, err := os.Lstat(pattern)
+		return err == nil
+	}
+	found, _ := filepath.Glob(pattern)
+	return len(found) > 0
 }

@@ -30,7 +30,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,24 +40,8 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-const (
-	// maxServers is the limit of servers that run at once.
-	maxServers = 4
-	// idleTime is the time after its last use at which a server ends.
-	idleTime = 10 * time.Minute
-	// maxMemory is the limit of the memory of a server, in bytes.
-	maxMemory = 2 << 30
-	// listTime is the timeout for listing the files of a project when its server starts.
-	listTime = 20 * time.Second
-	// lookEvery is the time between looks at memory and idle time.
-	lookEvery = 3 * time.Second
-	// maxEnds is the limit of unexpected ends of a server within endsTime, after which it is
-	// not started again.
-	maxEnds  = 3
-	endsTime = 10 * time.Minute
-	// restartPause is the time between an unexpected end and the next start, which doubles.
-	restartPause = 500 * time.Millisecond
-)
+// listTime is the timeout for listing the files of a project when its server starts.
+const listTime = 20 * time.Second
 
 // Launch describes a process to start.
 type Launch struct {
@@ -283,41 +266,6 @@ func (m *Manager) enter(ctx context.Context, w Workspace, key string, s *Server,
 	}
 }
 
-// mayStart returns the time to wait before a server starts again, or an error if it ended too
-// often. m.mu is held.
-func (m *Manager) mayStart(key string, s *Server) (time.Duration, error) {
-	now := time.Now()
-	ends := slices.DeleteFunc(m.ends[key], func(e end) bool { return now.Sub(e.at) > endsTime })
-	if m.ends[key] = ends; len(ends) == 0 {
-		delete(m.ends, key)
-		return 0, nil
-	}
-	last := ends[len(ends)-1]
-	if len(ends) >= maxEnds {
-		again := ends[0].at.Add(endsTime).Sub(now).Round(time.Minute)
-		return 0, fault.New(fmt.Sprintf("%s ended %d times within %d minutes; the last time, %s", s.Name, len(ends), endsTime/time.Minute, last.why),
-			fmt.Sprintf("Use Grep and Read; try again in %d minutes, or ask the user to look at it.", max(1, again/time.Minute)))
-	}
-	return time.Until(last.at.Add(restartPause << (len(ends) - 1))), nil
-}
-
-// makeRoom returns the server that has to end before another one starts, or nil if there is
-// room. m.mu is held.
-func (m *Manager) makeRoom() (oldest *instance, err error) {
-	if len(m.running) < maxServers {
-		return nil, nil
-	}
-	for _, i := range m.running {
-		if i.uses == 0 && (oldest == nil || i.used.Before(oldest.used)) {
-			oldest = i
-		}
-	}
-	if oldest == nil {
-		return nil, fault.New(fmt.Sprintf("%d language servers run, and all of them are in use", maxServers), "Try again in a moment.")
-	}
-	return oldest, nil
-}
-
 // launch describes the process of a server.
 func (m *Manager) launch(w Workspace, s *Server, root, program string, n int) Launch {
 	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: rootOf(m.roots(w), root), In: w, Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
@@ -422,14 +370,4 @@ func (m *Manager) stop(i *instance, reason string, polite bool) {
 		_ = c.end(polite)
 		<-i.gone
 	}
-}
-
-// exists reports whether a file exists, by a pattern for its name.
-func exists(pattern string) bool {
-	if !strings.Contains(filepath.Base(pattern), "*") {
-		_, err := os.Lstat(pattern)
-		return err == nil
-	}
-	found, _ := filepath.Glob(pattern)
-	return len(found) > 0
 }
