@@ -346,10 +346,10 @@ func TestCancel(t *testing.T) {
 		}
 		_ = c.send(t.Context(), "x", nil, nil) // is answered after the cancel is read
 	}
-	t.Error("the server was not told")
+	t.Error("the server got no $/cancelRequest")
 }
 
-// Announce tells the server what has changed.
+// Announce announces changed files.
 func (c *Client) Announce(ctx context.Context) error {
 	if err := c.lock(ctx); err != nil {
 		return err

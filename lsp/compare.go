@@ -38,7 +38,7 @@ const (
 	refreshTime = 500 * time.Millisecond
 )
 
-// state is what is known of the diagnostics before a change.
+// state holds the known diagnostics before a change.
 type state struct {
 	file   []Diagnostic
 	known  int                     // file has all diagnostics of the file up to this severity; 0: none
@@ -158,8 +158,8 @@ func (c *Client) refresh(ctx context.Context, changed string) error {
 	return nil
 }
 
-// before tells the server which files have changed, except the content of one, and returns
-// what is known of the diagnostics before the change of that one.
+// before announces changed files to the server, without the new content of one, and returns
+// the known diagnostics before the change of that one.
 func (c *Client) before(ctx context.Context, path string, before *Text) (was state, err error) {
 	if err := c.refresh(ctx, path); err != nil {
 		return was, err

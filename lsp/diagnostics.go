@@ -104,8 +104,8 @@ func (h handler) publish(params json.RawMessage) {
 	c.tell()
 }
 
-// errPulls is the error for diagnostics that do not come because the server wants to be
-// asked, as it said only now.
+// errPulls is the error for diagnostics that do not come, since the server has registered
+// meanwhile that it answers requests for them.
 var errPulls = errors.New("it is asked for diagnostics")
 
 // pulls reports whether the server is asked for diagnostics.

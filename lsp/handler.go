@@ -130,8 +130,8 @@ func cut(text string, n int) string {
 }
 
 // progress records the beginning and the end of tasks, such as indexing. Those without a
-// title are no such work: pyright begins one for each check of an open file, and ends not
-// all. Nor are errors, which gopls shows in this form until they are gone.
+// title are no such work: pyright begins one for each check of an open file, and does not end
+// all of them. Nor are errors, which gopls shows in this form until they are gone.
 func (h handler) progress(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage
@@ -271,7 +271,7 @@ func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(text)
 }
 
-// watched reports whether the server is told of changes of a file: it is one of its language
+// watched reports whether changes of a file are announced: it is one of the server's language
 // or a marker of a project, or the server registered for it.
 func (c *Client) watched(file string) bool {
 	if c.Server.knows(file) {

@@ -11,10 +11,10 @@
 //     the files that calls are about are open in the server. One that changes on the disk is
 //     closed, so that the server reads it by itself. A content is sent only while it is that
 //     of the file, since all sessions share the server.
-//   - Diagnostics: a server is asked for them if it can be. Otherwise the document is sent
-//     again, and only what comes after that counts: with a version, that of the version;
-//     without one, what has come when nothing more comes for a while. A change of a file is
-//     compared with what was found before it; see Compare.
+//   - Diagnostics: a server is asked for them if it answers such requests. Otherwise the
+//     document is sent again, and only diagnostics that come after that count: those of its
+//     version, or, if they have no version, the last ones before a pause. Those after a change
+//     of a file are compared with those before it; see Compare.
 //   - A server may hang, stop reading, flood, or send garbage: messages and all that is stored
 //     of them have a limit, writes never wait, each request and each question has a timeout,
 //     and a server that sends nothing for a minute after it was asked is ended. Each wait ends
@@ -47,7 +47,7 @@ const listTime = 20 * time.Second
 type Launch struct {
 	Args []string // the first is the path of the program
 	Dir  string
-	Root string // root that Dir is in
+	Root string // the root that holds Dir
 	In   Workspace
 	Env  []string // NAME=value, in addition to the environment of commands
 	Read []string // folders of the program's installation

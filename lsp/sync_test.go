@@ -99,7 +99,7 @@ func TestFilesChanges(t *testing.T) {
 	}
 }
 
-// TestStep checks what a server is told of changes on the disk, and which documents are open.
+// TestStep checks which changes on the disk a server gets, and which documents are open.
 func TestStep(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -148,7 +148,7 @@ func TestStep(t *testing.T) {
 		}
 	}
 	if slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "other") }) {
-		t.Errorf("the server is told of other files: %q", told)
+		t.Errorf("the server got changes of other files: %q", told)
 	}
 }
 

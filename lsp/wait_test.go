@@ -281,7 +281,7 @@ func TestEndInStart(t *testing.T) {
 	})
 }
 
-// TestRoots checks that a server is told of changes in other projects and roots, which the
+// TestRoots checks that a server gets the changes in other projects and roots, which the
 // servers of a workspace find in one listing.
 func TestRoots(t *testing.T) {
 	second := t.TempDir()
@@ -315,7 +315,7 @@ func TestRoots(t *testing.T) {
 		_ = c.send(t.Context(), "x", nil, nil)
 		want := []string{"q/b.x 2", "new.x 1"}
 		if got := w.fakes[i].told(w.root, second); !slices.Equal(got, want) {
-			t.Errorf("server %d is told of %q", i, got)
+			t.Errorf("server %d got the changes %q", i, got)
 		}
 	}
 	if err := os.RemoveAll(second); err != nil {
@@ -326,7 +326,7 @@ func TestRoots(t *testing.T) {
 	}
 	_ = clients[0].send(t.Context(), "x", nil, nil)
 	if got := w.fakes[0].told(w.root, second); !slices.Contains(got, "new.x 3") {
-		t.Errorf("the server is told of %q", got)
+		t.Errorf("the server got the changes %q", got)
 	}
 	_ = w.manager.Close()
 	if n := len(w.manager.trees.open); n != 0 {
