@@ -108,9 +108,8 @@ var languages = []language{
 	},
 }
 
-// languageTime is the timeout for an answer of a call that asks a real server. It is longer than
-// what the tool grants the server, so that a slow machine fails no test, and a server that does
-// not answer shows the tool's error.
+// languageTime is the timeout for the answer to a call that asks a real server. It is longer than
+// the timeout of the tool, so that a test shows the tool's error for a server that does not answer.
 const languageTime = 150 * time.Second
 
 // startLanguage starts a server of ours whose PATH has the program of the language's server.
@@ -233,8 +232,8 @@ func changeFile(t *testing.T, h *host, rnd *rand.Rand, root, name string, was, n
 	return how
 }
 
-// question1 asks one question after the change of a part, and returns what is wrong with the
-// answer.
+// question1 asks one question after the change of a part, and returns the mistake in the answer;
+// "" if there is none.
 func question1(t *testing.T, h *host, rnd *rand.Rand, l language, now []*state, changed int, file func(int) string) string {
 	t.Helper()
 	kind := rnd.IntN(3)
@@ -477,6 +476,7 @@ func TestLanguageServerKilled(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
+				// The moment of the kill is random; it waits for nothing.
 				time.Sleep(time.Duration(rnd.IntN(1500)) * time.Millisecond)
 				for _, pid := range languageServers(p) {
 					_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/lsp"
 )
 
-// plain is a client of a language server that does no more than the protocol demands.
+// plain is a minimal client of a language server.
 type plain struct {
 	t      *testing.T
 	root   string
@@ -160,9 +160,8 @@ var repositories = []repository{
 	{"typescript", "TYPESCRIPT_LANGUAGE_SERVER", func(program string) string { return filepath.Join(filepath.Dir(filepath.Dir(program)), "rxjs") }, "src/internal/operators", 30},
 }
 
-// TestLanguageRepositories compares each operation at random names of projects of more than
-// 1,000 files with what the server answers to a client that does no more than the protocol
-// demands.
+// TestLanguageRepositories compares the answers of the tool at random names of projects of more
+// than 1,000 files with the answers of the server to a minimal client.
 func TestLanguageRepositories(t *testing.T) {
 	for _, r := range repositories {
 		t.Run(r.language, func(t *testing.T) {
@@ -270,7 +269,7 @@ func (q *comparison) compare() {
 	}
 }
 
-// same reports whether an answer of LSP says what the server does.
+// same reports whether an answer of LSP agrees with that of the server.
 func (q *comparison) same(operation string, raw json.RawMessage, got string) (want string, same bool) {
 	switch operation {
 	case "hover":

@@ -49,6 +49,20 @@ func (c *Client) mayRecover(ctx context.Context, err error) bool {
 	return err == nil
 }
 
+// Doing returns the title of the task that the server began last and has not ended, such as
+// indexing, or "".
+func (c *Client) Doing() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var last task
+	for _, t := range c.tasks {
+		if !t.begun.Before(last.begun) {
+			last = t
+		}
+	}
+	return last.title
+}
+
 // awaitIdle waits until the server has no task that began less than warmTime ago, such as
 // indexing: some servers never end one. It returns a note if a task is left, or if the server
 // reports that it cannot read the project.

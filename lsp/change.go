@@ -27,17 +27,14 @@ func (m *Manager) Watches(path string) bool {
 	return false
 }
 
-// ForChange is For, for a change or a read of a file: it returns nil if no server runs, and
-// starts one only if its row says so and start is true.
+// ForChange is For, for a change or a read of a file: it returns nil for a file outside of the
+// roots, and if no server runs. It starts one only if start and Server.Starts are true.
 func (m *Manager) ForChange(ctx context.Context, w Workspace, path string, start bool) (*Client, func(), error) {
-	if rootOf(m.roots(w), path) == "" {
-		return nil, nil, nil
-	}
-	s, _, _, err := m.choose(w, path)
-	if err != nil {
+	s, root, program, err := m.choose(w, path)
+	if err != nil || root == "" {
 		return nil, nil, err
 	}
-	return m.For(ctx, w, path, start && s.Starts)
+	return m.use(ctx, w, s, root, program, start && s.Starts)
 }
 
 // Background runs f, which must end when its context does. Close waits for it. It returns

@@ -89,8 +89,7 @@ type Client struct {
 	// version is the last version of a document. No two contents have the same, even of a
 	// document that was closed and opened again.
 	version int
-	// changes counts the changes of files that the server was told of; changedAt is the time
-	// of the last one.
+	// changes counts the announced changes of files; changedAt is the time of the last one.
 	changes   uint64
 	changedAt time.Time
 	comparing chan struct{} // has room for one: a Compare that runs

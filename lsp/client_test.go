@@ -52,6 +52,7 @@ func TestRequestsOfServers(t *testing.T) {
 			answers[m] = string(f.request(m, map[string]any{"registrations": []any{}}))
 		}
 		answers["workspace/configuration"] = string(f.request("workspace/configuration", map[string]any{"items": []any{map[string]any{"section": "a.b"}, map[string]any{"section": "c"}}}))
+		answers["too many sections"] = string(f.request("workspace/configuration", map[string]any{"items": make([]struct{}, maxSections+1)}))
 		answers["workspace/workspaceFolders"] = string(f.request("workspace/workspaceFolders", nil))
 		return nil
 	}), func(c *Config, _ *fake) {
@@ -67,6 +68,7 @@ func TestRequestsOfServers(t *testing.T) {
 		"workspace/applyEdit":        `{"applied":false,"failureReason":"changes are only previewed here"}`,
 		"workspace/unknown":          `{"code":-32601,"message":"not supported"}`,
 		"workspace/configuration":    `[[1],null]`,
+		"too many sections":          "[" + strings.TrimSuffix(strings.Repeat(`{"a":{"b":[1]}},`, maxSections), ",") + "]",
 		"workspace/workspaceFolders": fmt.Sprintf(`[{"name":%q,"uri":%q}]`, filepath.Base(w.root), URIOf(w.root)),
 	} {
 		if answers[method] != want {
@@ -344,10 +346,10 @@ func TestCancel(t *testing.T) {
 		}
 		_ = c.send(t.Context(), "x", nil, nil) // is answered after the cancel is read
 	}
-	t.Error("the server was not told")
+	t.Error("the server got no $/cancelRequest")
 }
 
-// Announce tells the server what has changed.
+// Announce announces changed files.
 func (c *Client) Announce(ctx context.Context) error {
 	if err := c.lock(ctx); err != nil {
 		return err

@@ -28,7 +28,7 @@ type document struct {
 	foundAt uint64 // Client.changes when found was complete; 0: never
 }
 
-// announce tells the server which files have changed since the last call, and closes the
+// announce sends the server the files that have changed since the last call, and closes the
 // documents among them, so that the server reads them from the disk again. except is a
 // document that stays open, since the caller has its new content; "" is none. It reports
 // whether others than except have changed. c.order is held.
@@ -76,7 +76,7 @@ func (c *Client) announce(ctx context.Context, except string) (others bool, err 
 	return others, ctx.Err()
 }
 
-// changed records that the server was told of a change. c.order is held.
+// changed records the announcement of a change. c.order is held.
 func (c *Client) changed() {
 	c.changes++
 	c.changedAt = time.Now()
@@ -167,7 +167,7 @@ func (c *Client) resend(d *document) error {
 	})
 }
 
-// Open tells the server what has changed, and gives it the content of a file. The path is
+// Open announces changed files to the server, and gives it the content of one. The path is
 // canonical. seen describes the file before its content was read.
 func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo) error {
 	if err := c.lock(ctx); err != nil {
@@ -181,7 +181,7 @@ func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.File
 	return err
 }
 
-// present tells the server what has changed, and gives it the content of a file. c.order is
+// present announces changed files to the server, and gives it the content of one. c.order is
 // held.
 func (c *Client) present(ctx context.Context, path string, text *Text, seen os.FileInfo) (*document, error) {
 	if _, err := c.announce(ctx, path); err != nil {
@@ -217,7 +217,7 @@ func At(path string, p Position) map[string]any {
 	return map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}, "position": p}
 }
 
-// lock waits for the turn to tell the server of files.
+// lock waits for the turn to announce changes and to open documents.
 func (c *Client) lock(ctx context.Context) error {
 	select {
 	case c.order <- struct{}{}:

@@ -33,7 +33,7 @@ type fake struct {
 	sent    []string          // each content that it got
 	deaf    bool              // reads nothing after initialize
 	fails   string            // the error of each request but initialize; "": none
-	changes []fileEvent       // that it was told of
+	changes []fileEvent       // that were announced to it
 	script  func(f *fake, method string, params json.RawMessage) any
 }
 
@@ -91,7 +91,7 @@ func (f *fake) request(method string, params any) json.RawMessage {
 	}
 }
 
-// told returns the changes that it was told of since the last call, relative to roots.
+// told returns the changes that were announced to it since the last call, relative to roots.
 func (f *fake) told(roots ...string) (out []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -287,7 +287,7 @@ func (w *world) started() int {
 // open opens a file in the server and returns the client.
 func (w *world) open(name string) (*Client, *Text, error) {
 	w.t.Helper()
-	c, done, err := w.manager.For(w.t.Context(), Workspace{}, w.path(name), true)
+	c, done, err := w.manager.For(w.t.Context(), Workspace{}, w.path(name))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -209,6 +209,9 @@ func hashOf(path string) (hash [sha256.Size]byte, ok bool) {
 		return hash, false
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return hash, false
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxYoung))
 	return sha256.Sum256(data), err == nil
 }

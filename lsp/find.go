@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -89,24 +90,19 @@ func (s *Server) untrusted(program string) (*Server, error) {
 	return &own, err
 }
 
-// available names the servers that are installed.
+// available names the servers that are found on the user's PATH.
 func (m *Manager) available() string {
-	names := m.Installed()
-	if len(names) == 0 {
-		return "No language server is installed."
-	}
-	return "Installed: " + strings.Join(names, ", ") + "."
-}
-
-// Installed returns the names of the servers that are found on the user's PATH.
-func (m *Manager) Installed() (names []string) {
+	var names []string
 	for i := range m.config.Servers {
 		s := &m.config.Servers[i]
 		if _, ok := m.program(Workspace{}, s, "", ""); ok && !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
 		}
 	}
-	return names
+	if len(names) == 0 {
+		return "No language server is installed."
+	}
+	return "Installed: " + strings.Join(names, ", ") + "."
 }
 
 // rootOf returns the root that a path is in, or "".
@@ -163,4 +159,14 @@ func (s *Server) Fits(program string) bool {
 	}
 	real, err := filepath.EvalSymlinks(program)
 	return err == nil && !exists(filepath.Join(filepath.Dir(filepath.Dir(real)), "lib", "tsserver.js"))
+}
+
+// exists reports whether a file exists, by a pattern for its name.
+func exists(pattern string) bool {
+	if !strings.Contains(filepath.Base(pattern), "*") {
+		_, err := os.Lstat(pattern)
+		return err == nil
+	}
+	found, _ := filepath.Glob(pattern)
+	return len(found) > 0
 }

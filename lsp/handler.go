@@ -30,6 +30,8 @@ const (
 	// server registers: each changed file is compared with all of them.
 	maxPatterns     = 2000
 	maxPatternBytes = 256 << 10
+	// maxSections is the limit of sections of settings that a server asks for at once.
+	maxSections = 1000
 )
 
 // Handle handles a request or notification. Requests that are not known get an error: a
@@ -61,9 +63,9 @@ func (h handler) answer(method string, params json.RawMessage) (result any, ok b
 	case "workspace/configuration":
 		var p struct{ Items []struct{ Section string } }
 		_ = json.Unmarshal(params, &p)
-		values := make([]any, len(p.Items))
-		for i, item := range p.Items {
-			values[i] = c.settings(item.Section)
+		values := make([]any, min(len(p.Items), maxSections))
+		for i := range values {
+			values[i] = c.settings(p.Items[i].Section)
 		}
 		return values, true
 	case "workspace/workspaceFolders":
@@ -128,8 +130,8 @@ func cut(text string, n int) string {
 }
 
 // progress records the beginning and the end of tasks, such as indexing. Those without a
-// title are no such work: pyright begins one for each check of an open file, and ends not
-// all. Nor are errors, which gopls shows in this form until they are gone.
+// title are no such work: pyright begins one for each check of an open file, and does not end
+// all of them. Nor are errors, which gopls shows in this form until they are gone.
 func (h handler) progress(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage
@@ -269,7 +271,7 @@ func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(text)
 }
 
-// watched reports whether the server is told of changes of a file: it is one of its language
+// watched reports whether changes of a file are announced: it is one of the server's language
 // or a marker of a project, or the server registered for it.
 func (c *Client) watched(file string) bool {
 	if c.Server.knows(file) {

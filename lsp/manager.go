@@ -11,10 +11,10 @@
 //     the files that calls are about are open in the server. One that changes on the disk is
 //     closed, so that the server reads it by itself. A content is sent only while it is that
 //     of the file, since all sessions share the server.
-//   - Diagnostics: a server is asked for them if it can be. Otherwise the document is sent
-//     again, and only what comes after that counts: with a version, that of the version;
-//     without one, what has come when nothing more comes for a while. A change of a file is
-//     compared with what was found before it; see Compare.
+//   - Diagnostics: a server is asked for them if it answers such requests. Otherwise the
+//     document is sent again, and only diagnostics that come after that count: those of its
+//     version, or, if they have no version, the last ones before a pause. Those after a change
+//     of a file are compared with those before it; see Compare.
 //   - A server may hang, stop reading, flood, or send garbage: messages and all that is stored
 //     of them have a limit, writes never wait, each request and each question has a timeout,
 //     and a server that sends nothing for a minute after it was asked is ended. Each wait ends
@@ -30,7 +30,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,30 +40,14 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-const (
-	// maxServers is the limit of servers that run at once.
-	maxServers = 4
-	// idleTime is the time after its last use at which a server ends.
-	idleTime = 10 * time.Minute
-	// maxMemory is the limit of the memory of a server, in bytes.
-	maxMemory = 2 << 30
-	// listTime is the timeout for listing the files of a project when its server starts.
-	listTime = 20 * time.Second
-	// lookEvery is the time between looks at memory and idle time.
-	lookEvery = 3 * time.Second
-	// maxEnds is the limit of unexpected ends of a server within endsTime, after which it is
-	// not started again.
-	maxEnds  = 3
-	endsTime = 10 * time.Minute
-	// restartPause is the time between an unexpected end and the next start, which doubles.
-	restartPause = 500 * time.Millisecond
-)
+// listTime is the timeout for listing the files of a project when its server starts.
+const listTime = 20 * time.Second
 
 // Launch describes a process to start.
 type Launch struct {
 	Args []string // the first is the path of the program
 	Dir  string
-	Root string // root that Dir is in
+	Root string // the root that holds Dir
 	In   Workspace
 	Env  []string // NAME=value, in addition to the environment of commands
 	Read []string // folders of the program's installation
@@ -105,8 +88,9 @@ type Manager struct {
 // instance is a server that starts or runs.
 type instance struct {
 	key    string
-	folder string        // git worktree of the sessions that use it; "": none
-	ready  chan struct{} // closed when client or err is set
+	folder string                  // git worktree of the sessions that use it; "": none
+	ready  chan struct{}           // closed when client or err is set
+	cancel context.CancelCauseFunc // ends the start
 	client *Client
 	err    error
 	used   time.Time
@@ -149,16 +133,21 @@ func (m *Manager) Close() error {
 	return nil
 }
 
-// For returns a server for a file in a workspace, which is in use until done is called. If start
-// is false, it returns nil unless the server runs already.
-func (m *Manager) For(ctx context.Context, w Workspace, path string, start bool) (c *Client, done func(), err error) {
+// For returns a server for a file in a workspace, which is in use until done is called.
+func (m *Manager) For(ctx context.Context, w Workspace, path string) (c *Client, done func(), err error) {
 	s, root, program, err := m.choose(w, path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if root == "" { // a file outside of all roots, such as of a library
+	case root == "": // a file outside of all roots, such as of a library
 		return m.latest(w, s, path)
 	}
+	return m.use(ctx, w, s, root, program, true)
+}
+
+// use returns the server of a row for a project, which is in use until done is called. If start
+// is false, it returns nil unless the server runs already.
+func (m *Manager) use(ctx context.Context, w Workspace, s *Server, root, program string, start bool) (c *Client, done func(), err error) {
 	key := s.Name + "\x00" + root + "\x00" + w.folder()
 	for {
 		i, err := m.enter(ctx, w, key, s, root, program, start)
@@ -191,7 +180,7 @@ func (m *Manager) For(ctx context.Context, w Workspace, path string, start bool)
 	}
 }
 
-// latest returns the server that was used last among those that a file belongs to.
+// latest returns the server of a row that was used last, for a file outside of the roots.
 func (m *Manager) latest(w Workspace, s *Server, path string) (*Client, func(), error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,11 +227,13 @@ func (m *Manager) enter(ctx context.Context, w Workspace, key string, s *Server,
 		if err == nil && wait <= 0 {
 			var room *instance
 			if room, err = m.makeRoom(); err == nil && room == nil {
+				var starting context.Context
 				i = &instance{key: key, folder: w.folder(), ready: make(chan struct{}), gone: make(chan struct{}), used: time.Now(), uses: 1}
+				starting, i.cancel = context.WithCancelCause(m.ctx)
 				m.running[key] = i
 				m.started++
 				l := m.launch(w, s, root, program, m.started)
-				m.work.Go(func() { m.start(i, w, s, root, l) })
+				m.work.Go(func() { m.start(starting, i, w, s, root, l) })
 				m.look()
 				m.mu.Unlock()
 				return i, nil
@@ -275,41 +266,6 @@ func (m *Manager) enter(ctx context.Context, w Workspace, key string, s *Server,
 	}
 }
 
-// mayStart returns the time to wait before a server starts again, or an error if it ended too
-// often. m.mu is held.
-func (m *Manager) mayStart(key string, s *Server) (time.Duration, error) {
-	now := time.Now()
-	ends := slices.DeleteFunc(m.ends[key], func(e end) bool { return now.Sub(e.at) > endsTime })
-	if m.ends[key] = ends; len(ends) == 0 {
-		delete(m.ends, key)
-		return 0, nil
-	}
-	last := ends[len(ends)-1]
-	if len(ends) >= maxEnds {
-		again := ends[0].at.Add(endsTime).Sub(now).Round(time.Minute)
-		return 0, fault.New(fmt.Sprintf("%s ended %d times within %d minutes; the last time, %s", s.Name, len(ends), endsTime/time.Minute, last.why),
-			fmt.Sprintf("Use Grep and Read; try again in %d minutes, or ask the user to look at it.", max(1, again/time.Minute)))
-	}
-	return time.Until(last.at.Add(restartPause << (len(ends) - 1))), nil
-}
-
-// makeRoom returns the server that has to end before another one starts, or nil if there is
-// room. m.mu is held.
-func (m *Manager) makeRoom() (oldest *instance, err error) {
-	if len(m.running) < maxServers {
-		return nil, nil
-	}
-	for _, i := range m.running {
-		if i.uses == 0 && (oldest == nil || i.used.Before(oldest.used)) {
-			oldest = i
-		}
-	}
-	if oldest == nil {
-		return nil, fault.New(fmt.Sprintf("%d language servers run, and all of them are in use", maxServers), "Try again in a moment.")
-	}
-	return oldest, nil
-}
-
 // launch describes the process of a server.
 func (m *Manager) launch(w Workspace, s *Server, root, program string, n int) Launch {
 	l := Launch{Args: append([]string{program}, s.Command[1:]...), Dir: root, Root: rootOf(m.roots(w), root), In: w, Env: s.Env, Name: fmt.Sprintf("%s %d", s.Name, n)}
@@ -324,8 +280,9 @@ func (m *Manager) launch(w Workspace, s *Server, root, program string, n int) La
 	return l
 }
 
-// start starts the process of an instance and does the handshake.
-func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Launch) {
+// start starts the process of an instance and does the handshake, unless ctx ends before that.
+func (m *Manager) start(ctx context.Context, i *instance, w Workspace, s *Server, root string, l Launch) {
+	defer i.cancel(nil)
 	f := newFiles(&m.trees, topRoots(m.roots(w)))
 	if m.config.settled {
 		f.fresh = 0
@@ -333,14 +290,16 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 	fail := func(err error) {
 		m.mu.Lock()
 		delete(m.running, i.key)
-		m.ends[i.key] = append(m.ends[i.key], end{time.Now(), plain.Line(err.Error())})
+		if i.reason == "" {
+			m.ends[i.key] = append(m.ends[i.key], end{time.Now(), plain.Line(err.Error())})
+		}
 		m.mu.Unlock()
 		i.err = fault.New(s.Name+" does not start: "+strings.TrimRight(plain.Line(err.Error()), ". "), "Use Grep and Read; ask the user to run "+plain.Line(s.Command[0])+" by hand to see what is wrong.")
 		close(i.gone)
 		close(i.ready)
 	}
 	// The changes after this look are announced before the first request.
-	limited, cancel := context.WithTimeoutCause(m.ctx, listTime, fmt.Errorf("listing the files of the workspace takes longer than %v", listTime))
+	limited, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("listing the files of the workspace takes longer than %v", listTime))
 	_, err := f.changes(limited, func(path string) bool { return s.knows(path) })
 	if limited.Err() != nil {
 		err = context.Cause(limited)
@@ -351,7 +310,7 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 		fail(err)
 		return
 	}
-	p, err := m.config.Start(m.ctx, l)
+	p, err := m.config.Start(ctx, l)
 	if err != nil {
 		f.close()
 		fail(err)
@@ -359,7 +318,7 @@ func (m *Manager) start(i *instance, w Workspace, s *Server, root string, l Laun
 	}
 	c := newClient(s, root, p, f)
 	c.key = i.key
-	if err := c.initialize(m.ctx); err != nil {
+	if err := c.initialize(ctx); err != nil {
 		if c.stderr.last() != "" && !errors.Is(err, errEnded) {
 			err = fmt.Errorf("%w%s", err, c.lastWords())
 		}
@@ -394,13 +353,16 @@ func (m *Manager) watch(i *instance, c *Client) {
 
 // stop ends a server and returns when its process has ended.
 func (m *Manager) stop(i *instance, reason string, polite bool) {
+	m.mu.Lock()
+	if i.reason == "" {
+		i.reason = reason
+	}
+	m.mu.Unlock()
+	i.cancel(errors.New(reason))
 	<-i.ready
 	m.mu.Lock()
 	if m.running[i.key] == i {
 		delete(m.running, i.key)
-	}
-	if i.reason == "" {
-		i.reason = reason
 	}
 	c := i.client
 	m.mu.Unlock()
@@ -408,14 +370,4 @@ func (m *Manager) stop(i *instance, reason string, polite bool) {
 		_ = c.end(polite)
 		<-i.gone
 	}
-}
-
-// exists reports whether a file exists, by a pattern for its name.
-func exists(pattern string) bool {
-	if !strings.Contains(filepath.Base(pattern), "*") {
-		_, err := os.Lstat(pattern)
-		return err == nil
-	}
-	found, _ := filepath.Glob(pattern)
-	return len(found) > 0
 }

@@ -188,7 +188,7 @@ func (a *CodeAction) UnmarshalJSON(raw []byte) error {
 // markup is a text: a string, a MarkupContent, a MarkedString or a list of these.
 type markup string
 
-// UnmarshalJSON decodes any of the forms. It ignores what is none.
+// UnmarshalJSON decodes any of the forms. It ignores any other value.
 func (m *markup) UnmarshalJSON(raw []byte) error {
 	var text string
 	var object struct{ Language, Value string }
@@ -236,7 +236,7 @@ func PathOf(uri string) string {
 	return filepath.Clean(filepath.FromSlash(path))
 }
 
-// Hover is the result of a request for what is known of a symbol.
+// Hover is the result of a request for the type and documentation of a symbol.
 type Hover struct {
 	Contents markup `json:"contents"`
 }

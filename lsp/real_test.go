@@ -111,7 +111,7 @@ func BenchmarkOpen(b *testing.B) {
 				b.Fatal(err)
 			}
 			open := func() {
-				c, done, err := m.For(b.Context(), Workspace{}, file, true)
+				c, done, err := m.For(b.Context(), Workspace{}, file)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -219,7 +219,7 @@ func realQuestion(ctx context.Context, m *Manager, path string, before *Text, da
 	if err != nil {
 		return err
 	}
-	c, done, err := m.For(ctx, Workspace{}, path, true)
+	c, done, err := m.For(ctx, Workspace{}, path)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type stream struct {
 	unsent int
 	closed bool
 	fault  error         // why messages cannot be read; nil: the server ended the stream
-	wake   chan struct{} // has room for one; tells send of a message or of the end
+	wake   chan struct{} // has room for one; wakes send for a message or the end
 }
 
 func newStream(in io.Reader, out io.WriteCloser) *stream {

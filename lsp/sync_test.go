@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func TestFilesChanges(t *testing.T) {
 	}
 }
 
-// TestStep checks what a server is told of changes on the disk, and which documents are open.
+// TestStep checks which changes on the disk a server gets, and which documents are open.
 func TestStep(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -147,7 +148,7 @@ func TestStep(t *testing.T) {
 		}
 	}
 	if slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "other") }) {
-		t.Errorf("the server is told of other files: %q", told)
+		t.Errorf("the server got changes of other files: %q", told)
 	}
 }
 
@@ -266,7 +267,9 @@ func TestPushedDiagnostics(t *testing.T) {
 				if err != nil || len(list) != 1 {
 					t.Fatal(list, err)
 				}
-				return string(list[0].Message)
+				message := string(list[0].Message)
+				list[0].Message = "changed by the caller, who owns the list"
+				return message
 			}
 			if got := ask(); got != "of one\ntwo\n" {
 				t.Errorf("with versions %v: %q", versions, got)
@@ -479,11 +482,51 @@ func TestChoose(t *testing.T) {
 			_ = json.Unmarshal(s.Options, &o)
 			got = o.TSServer.Path
 		case program == "":
-			_, _, err = m.For(t.Context(), Workspace{}, path, true)
+			_, _, err = m.For(t.Context(), Workspace{}, path)
 			got = fmt.Sprint(err)
 		}
 		if got != c.want {
 			t.Errorf("%s with %q, trusted %v:\n%s\nnot\n%s", c.file, c.found, c.trusted, got, c.want)
+		}
+	}
+}
+
+// TestHashOfPipe checks that a file that has become a pipe with a writer does not block.
+func TestHashOfPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.x")
+	if out, err := exec.Command("mkfifo", path).CombinedOutput(); err != nil {
+		t.Skip("no pipes here: ", err, string(out))
+	}
+	writer, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if _, ok := hashOf(path); ok {
+		t.Error("a pipe has a hash")
+	}
+}
+
+// TestForChange checks that a change starts a server only if its row does, and none for a file
+// outside of the roots.
+func TestForChange(t *testing.T) {
+	for _, starts := range []bool{false, true} {
+		w := newWorld(t, script(all, defines), func(c *Config, _ *fake) {
+			s := fakeServer
+			s.Starts = starts
+			c.Servers = []Server{s}
+		})
+		for _, at := range []struct {
+			path  string
+			start bool
+		}{{filepath.Join(t.TempDir(), "a.x"), true}, {w.path("a.x"), false}, {w.path("a.x"), true}} {
+			c, done, err := w.manager.ForChange(t.Context(), Workspace{}, at.path, at.start)
+			if want := starts && at.start && at.path == w.path("a.x"); err != nil || (c != nil) != want {
+				t.Errorf("%s, start %v of a row with %v: %v, %v", at.path, at.start, starts, c, err)
+			}
+			if c != nil {
+				done()
+			}
 		}
 	}
 }

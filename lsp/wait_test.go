@@ -234,7 +234,7 @@ func TestWorktree(t *testing.T) {
 	in := Workspace{Roots: []string{folder}, Worktree: &session.Worktree{Folder: folder, Main: w.root}}
 	ask := func(in Workspace, path string) *Client {
 		t.Helper()
-		c, done, err := w.manager.For(t.Context(), in, path, true)
+		c, done, err := w.manager.For(t.Context(), in, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,28 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
-// TestRoots checks that a server is told of changes in other projects and roots, which the
+// TestEndInStart checks that the end of a worktree's servers does not wait for a handshake.
+func TestEndInStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(*fake, string, json.RawMessage) any { return silence{} })
+		in := Workspace{Roots: []string{w.root}, Worktree: &session.Worktree{Folder: w.root}}
+		failed := make(chan error)
+		go func() {
+			_, _, err := w.manager.For(t.Context(), in, w.path("a.x"))
+			failed <- err
+		}()
+		synctest.Wait()
+		begin := time.Now()
+		go w.manager.EndIn(w.root)
+		const want = "fake does not start: the session has left the worktree. Use Grep and Read; ask the user to run fake-ls by hand to see what is wrong."
+		if err := <-failed; err == nil || err.Error() != want || time.Since(begin) > time.Second {
+			t.Errorf("after %v: %v", time.Since(begin), err)
+		}
+		_ = w.manager.Close()
+	})
+}
+
+// TestRoots checks that a server gets the changes in other projects and roots, which the
 // servers of a workspace find in one listing.
 func TestRoots(t *testing.T) {
 	second := t.TempDir()
@@ -294,7 +315,7 @@ func TestRoots(t *testing.T) {
 		_ = c.send(t.Context(), "x", nil, nil)
 		want := []string{"q/b.x 2", "new.x 1"}
 		if got := w.fakes[i].told(w.root, second); !slices.Equal(got, want) {
-			t.Errorf("server %d is told of %q", i, got)
+			t.Errorf("server %d got the changes %q", i, got)
 		}
 	}
 	if err := os.RemoveAll(second); err != nil {
@@ -305,7 +326,7 @@ func TestRoots(t *testing.T) {
 	}
 	_ = clients[0].send(t.Context(), "x", nil, nil)
 	if got := w.fakes[0].told(w.root, second); !slices.Contains(got, "new.x 3") {
-		t.Errorf("the server is told of %q", got)
+		t.Errorf("the server got the changes %q", got)
 	}
 	_ = w.manager.Close()
 	if n := len(w.manager.trees.open); n != 0 {

@@ -23,16 +23,16 @@ func (p *Plan) languageServers(commands *command.Commands, access func(session.V
 			var at *command.Workspace
 			if w := v.Worktree; w != nil {
 				v.Roots = l.In.Roots
-				at = &command.Workspace{Roots: v.Roots, Folder: w.Folder, Main: w.Main} // it does not commit
+				at = &command.Workspace{Roots: v.Roots, Folder: w.Folder, Main: w.Main} // without Common: it does not commit
 			}
 			own := access(v)
-			kept, err := own.RestrictedPaths(ctx)
+			paths, err := own.RestrictedPaths(ctx)
 			if err != nil {
 				return lsp.Process{}, err
 			}
 			unreached := func() []string { return nil }
 			s, err := commands.StartServer(ctx, command.ServerSpec{
-				Args: l.Args, Dir: l.Dir, Env: l.Env, Read: l.Read, Owner: l.Name, Workspace: at, Hide: kept.Hidden, Protect: kept.Unchanged, Names: kept.Names,
+				Args: l.Args, Dir: l.Dir, Env: l.Env, Read: l.Read, Owner: l.Name, Workspace: at, Hide: paths.Hidden, Protect: paths.Unchanged, Names: paths.Names,
 				Proxy: func(to net.Listener, local command.Local) (stop func() []string) {
 					facts, stopped := bash.Serve(own.Connections, p.options.Getenv, to, local)
 					unreached = facts
@@ -43,9 +43,9 @@ func (p *Plan) languageServers(commands *command.Commands, access func(session.V
 				return lsp.Process{}, err
 			}
 			if !s.Contained() {
-				kept.Hidden = nil // it could read them
+				paths.Hidden = nil // it can read them
 			}
-			return lsp.Process{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Control: s, Hidden: kept.Hidden, Unreached: unreached}, nil
+			return lsp.Process{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Control: s, Hidden: paths.Hidden, Unreached: unreached}, nil
 		},
 	})
 }

@@ -3,7 +3,6 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,7 +148,7 @@ func (s *Settings) readLanguageServer(path string, f field) (l languageServer, e
 		}
 	}
 	if len(files) > 0 {
-		l.Files = maps.Clone(files)
+		l.Files = files
 	}
 	switch {
 	case l.disabled:

@@ -53,7 +53,7 @@ func (q *question) locations(ctx context.Context, at server.Position) (string, i
 	for _, l := range list[:min(len(list), maxPlaces)] {
 		b.WriteString(q.located(l) + "\n")
 	}
-	q.more(&b, len(list), what)
+	more(&b, len(list), what, "use a more specific name")
 	return strings.TrimSuffix(b.String(), "\n"), len(list), nil
 }
 
@@ -79,10 +79,10 @@ func (q *question) located(l server.Location) string {
 	return place + " [outside of the workspace; Read shows it if the user's rules allow that]"
 }
 
-// more adds how many places are not shown.
-func (q *question) more(b *strings.Builder, n int, what string) {
+// more adds that only some of n results are shown, and which or what to do.
+func more(b *strings.Builder, n int, what, note string) {
 	if n > maxPlaces {
-		fmt.Fprintf(b, "[%d of %ss are shown; use a more specific name]\n", maxPlaces, fmt.Sprint(n, " ", what))
+		fmt.Fprintf(b, "[%d of %d %ss are shown; %s]\n", maxPlaces, n, what, note)
 	}
 }
 
@@ -273,7 +273,7 @@ func (q *question) symbols(ctx context.Context) (string, int, error) {
 		}
 		b.WriteString("\n")
 	}
-	q.more(&b, len(list), "symbol")
+	more(&b, len(list), "symbol", "use a more specific query")
 	return strings.TrimSuffix(b.String(), "\n"), len(list), nil
 }
 
@@ -298,9 +298,9 @@ func (q *question) calls(ctx context.Context, at server.Position) (string, int, 
 			continue
 		}
 		var list []server.HierarchyCall
-		method, title := "callHierarchy/incomingCalls", "%s of "
+		method, what := "callHierarchy/incomingCalls", "caller"
 		if q.in.Operation == "outgoingCalls" {
-			method = "callHierarchy/outgoingCalls"
+			method, what = "callHierarchy/outgoingCalls", "callee"
 		}
 		if err := q.ask(ctx, method, map[string]any{"item": item.Raw}, &list); err != nil {
 			return "", 0, err
@@ -308,8 +308,7 @@ func (q *question) calls(ctx context.Context, at server.Position) (string, int, 
 		list = withoutHidden(q, list, func(c server.HierarchyCall) string {
 			return server.PathOf(cmp.Or(c.From.URI, c.To.URI))
 		})
-		what := map[string]string{"incomingCalls": "caller", "outgoingCalls": "callee"}[q.in.Operation]
-		fmt.Fprintf(&b, title+"%s\n", file.Plural(len(list), what), name)
+		fmt.Fprintf(&b, "%s of %s\n", file.Plural(len(list), what), name)
 		for j := range list[:min(len(list), maxCalls)] {
 			call := &list[j]
 			other, in := &call.From, call.From.URI
@@ -373,7 +372,7 @@ func (q *question) diagnostics(ctx context.Context) (string, int, error) {
 	for i := range list[:min(len(list), maxPlaces)] {
 		b.WriteString(q.finding(q.path, &list[i]) + "\n")
 	}
-	q.more(&b, len(list), "problem")
+	more(&b, len(list), "problem", "the most severe ones")
 	return strings.TrimSuffix(b.String(), "\n"), len(list), nil
 }
 

@@ -98,12 +98,9 @@ func apply(ctx context.Context, env *tools.Env, p *preview, o Options) (tools.Re
 	for _, n := range a.notes {
 		out.text += "\n[" + n + "]"
 	}
-	r := tools.Result[Applied]{Effect: a.effect}
+	r := tools.Result[Applied]{Effect: a.effect, Did: new(tools.Did)}
 	for i, f := range p.files {
 		out.Files = append(out.Files, f.path)
-		if r.Did == nil {
-			r.Did = &tools.Did{}
-		}
 		for _, h := range file.Diff(string(a.old[i]), string(f.after)) {
 			r.Did.Added += h.NewLines
 			r.Did.Removed += h.OldLines
@@ -156,7 +153,7 @@ func (a *application) write(ctx context.Context, i int) error {
 // restore writes the old content of the files that were written, and returns the error for
 // the call.
 func (a *application) restore(cause error) error {
-	var kept []string
+	var left []string
 	restored := false
 	for i, old := range a.old {
 		if old == nil {
@@ -171,15 +168,15 @@ func (a *application) restore(cause error) error {
 			return old, nil
 		})
 		if err != nil {
-			kept = append(kept, plain.Line(f.path))
+			left = append(left, plain.Line(f.path))
 		}
 	}
 	var f *fault.Fault
 	switch {
 	case !restored || !errors.As(cause, &f):
 		return cause
-	case len(kept) > 0:
-		return fault.New(f.Fact+"; these files have the new content and could not be restored: "+strings.Join(kept, ", "), "Look at them with git diff.")
+	case len(left) > 0:
+		return fault.New(f.Fact+"; these files have the new content and could not be restored: "+strings.Join(left, ", "), "Look at them with git diff.")
 	}
 	return fault.New(f.Fact+"; the other files were restored", f.Next)
 }

@@ -46,7 +46,7 @@ func Describe(d *server.Diagnostic) string {
 // its row starts it. It waits for them; those that come later are events.
 func Notifier(servers *server.Manager, events *event.Registry, wait time.Duration) func(context.Context, *tools.Env, file.Changed) []string {
 	return func(ctx context.Context, env *tools.Env, c file.Changed) []string {
-		if c.Unchanged || len(c.Data) > maxFile || len(c.Old.Data) > maxFile || c.Old.Exists && c.Old.Data == nil {
+		if c.Unchanged || !servers.Watches(c.Written.Path) || len(c.Data) > maxFile || len(c.Old.Data) > maxFile || c.Old.Exists && c.Old.Data == nil {
 			return nil
 		}
 		n := &notice{env: env, servers: servers, path: c.Written.Path, done: make(chan []string)}
@@ -58,9 +58,6 @@ func Notifier(servers *server.Manager, events *event.Registry, wait time.Duratio
 			if n.before, err = server.NewText(c.Old.Data); err != nil {
 				return nil
 			}
-		}
-		if !servers.Watches(n.path) {
-			return nil
 		}
 		// The content of the file is that of the change, unless somebody else wrote it since.
 		if info, err := os.Lstat(n.path); err == nil && workspace.IdentityOf(info) == c.Written.Identity {

@@ -3,12 +3,15 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -110,6 +113,9 @@ func prepare(env *tools.Env, in Input) (Input, error) {
 	return in, nil
 }
 
+// progressEvery is the interval of reports of progress.
+const progressEvery = time.Second
+
 // question is a call while it is answered.
 type question struct {
 	in     Input
@@ -121,12 +127,15 @@ type question struct {
 	files  *lines
 	notes  []string
 	left   int // number of results in hidden files, which are left out
+
+	asked atomic.Pointer[server.Client] // the server, for reports of progress; nil until it has started
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, error) {
 	q := &question{in: in, env: env}
 	limited, cancel := server.Limit(ctx)
 	defer cancel()
+	defer q.showProgress()()
 	out, err := q.once(limited, o)
 	// The server may have ended before the question, and the file may have changed during it.
 	if server.HasEnded(err) && o.Servers.Why(q.client, err) == err || server.HasChanged(err) {
@@ -150,6 +159,33 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (Output, erro
 	return out, nil
 }
 
+// showProgress reports what the server does, once a second until end is called: a question waits
+// while the server starts and indexes.
+func (q *question) showProgress() (end func()) {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		begun, life := time.Now(), time.NewTicker(progressEvery)
+		defer life.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-life.C:
+			}
+			message := "a language server starts"
+			if c := q.asked.Load(); c != nil {
+				message = c.Server.Name + ": " + plain.Line(cmp.Or(c.Doing(), "answers "+q.in.Operation))
+			}
+			q.env.Progress(tools.Progress{Done: time.Since(begun).Seconds(), Message: message})
+		}
+	}()
+	return func() {
+		close(stop)
+		<-ended
+	}
+}
+
 // once reads the file and asks a server.
 func (q *question) once(ctx context.Context, o Options) (out Output, err error) {
 	var data []byte
@@ -161,12 +197,13 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 	}
 	q.files, q.notes, q.left = newLines(q.env), nil, 0
 	q.files.texts[q.path] = q.text
-	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path, true)
+	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path)
 	if err != nil {
 		return out, err
 	}
 	defer done()
 	q.client = client
+	q.asked.Store(client)
 	if err := client.Open(ctx, q.path, q.text, q.info); err != nil {
 		return out, err
 	}

@@ -133,7 +133,7 @@ func (q *question) actions(ctx context.Context, at server.Position, previews *Pr
 	limited, cancel := context.WithTimeout(ctx, diagnosticsTime)
 	found, _, _ := q.client.Diagnostics(limited, q.path, q.text, q.info)
 	cancel()
-	found = slices.DeleteFunc(slices.Clone(found), func(d server.Diagnostic) bool {
+	found = slices.DeleteFunc(found, func(d server.Diagnostic) bool {
 		return d.Range.Start.Line > at.Line || d.Range.End.Line < at.Line
 	})
 	if found == nil {

@@ -119,9 +119,9 @@ func (l *lines) hides(path string) bool {
 // withoutHidden returns the part of a list that is not about hidden files. It notes how much that
 // leaves out.
 func withoutHidden[T any](q *question, list []T, path func(T) string) []T {
-	kept := slices.DeleteFunc(slices.Clone(list), func(e T) bool { return q.files.hides(path(e)) })
-	q.left += len(list) - len(kept)
-	return kept
+	shown := slices.DeleteFunc(slices.Clone(list), func(e T) bool { return q.files.hides(path(e)) })
+	q.left += len(list) - len(shown)
+	return shown
 }
 
 // maxCandidates is the limit of candidates for a name in an error.
@@ -220,7 +220,7 @@ func (q *question) symbol(ctx context.Context) (server.Position, error) {
 			found = append(found, s)
 		}
 	}
-	// A name alone means what is declared at the top, if it is.
+	// A name alone means the declaration at the top of the file, if there is one.
 	if exact := slices.DeleteFunc(slices.Clone(found), func(s named) bool { return s.path != want }); len(exact) == 1 {
 		found = exact
 	}

@@ -220,9 +220,14 @@ func (t *toy) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Req
 			return
 		}
 		if strings.Contains(t.open[path], "SLOW") {
+			progress := func(value any) {
+				_ = conn.Notify(ctx, "$/progress", map[string]any{"token": "slow", "value": value})
+			}
+			progress(map[string]any{"kind": "begin", "title": "Indexing", "message": "1/3"})
 			t.mu.Unlock()
 			time.Sleep(5 * time.Second)
 			t.mu.Lock()
+			progress(map[string]any{"kind": "end"})
 		}
 		all := ""
 		t.each(func(_ string, _ int, line string) { all += line + "\n" })
