@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/spool"
 	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 )
@@ -72,18 +72,18 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 		language: in.Language, name: in.Session, title: in.title(), folder: worktree(env.Session), grace: o.Grace,
 		closed: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-	var answers *os.File
-	pipes := func() (input, errs *os.File, err error) {
-		s.close(answers)
-		if input, s.requests, err = os.Pipe(); err != nil {
-			return nil, nil, err
-		}
-		if answers, errs, err = os.Pipe(); err != nil {
-			return nil, nil, errors.Join(err, input.Close(), s.requests.Close())
-		}
-		return input, errs, nil
+	input, requests, err := os.Pipe()
+	if err != nil {
+		return nil, noPipe(err)
 	}
-	running, changed, err := bash.StartInterpreter(ctx, o.Bash, env, "repl", l.script(o.program(env, in.Language)), pipes)
+	s.requests = requests
+	answers, errs, err := os.Pipe()
+	if err != nil {
+		_ = input.Close()
+		_ = requests.Close()
+		return nil, noPipe(err)
+	}
+	running, changed, err := bash.StartInterpreter(ctx, o.Bash, env, "repl", l.script(o.program(env, in.Language)), input, errs)
 	if err != nil {
 		s.close(answers)
 		return nil, err
@@ -106,13 +106,18 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 	return s, err
 }
 
+// noPipe returns the error of an interpreter for which no pipe could be made.
+func noPipe(err error) error {
+	if f := fault.Descriptors("the interpreter could not be started", err); f != nil {
+		return f
+	}
+	return fmt.Errorf("making a pipe: %w", err)
+}
+
 // close closes the server's ends of the pipes.
 func (s *interpreter) close(answers *os.File) {
-	for _, f := range []*os.File{s.requests, answers} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	_ = s.requests.Close()
+	_ = answers.Close()
 }
 
 // read reads what the driver sends. What is no reply to the present request is ignored.

@@ -113,7 +113,7 @@ type Spec struct {
 	Output *os.File
 	// Input is the read end of a pipe for standard input; nil: the input is empty.
 	// Errors is a separate pipe for standard error; nil: it goes to Output. Start
-	// always closes both.
+	// closes both, except if it fails with ErrNetworkGone.
 	Input, Errors *os.File
 	// Terminal makes the three of them a terminal of the command's own, of this size. What it
 	// shows goes to Output, and Input, which is required, is typed into it. It needs Linux and
