@@ -162,13 +162,13 @@ func TestCancel(t *testing.T) {
 	cause := errors.New("the client has cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		for {
+		defer cancel(cause)
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(f.Root, "begun")); err == nil {
-				cancel(cause)
 				return
 			}
-			time.Sleep(time.Millisecond)
 		}
+		t.Error("the code has not begun")
 	}()
 	if _, text := f.call(ctx, map[string]any{"language": "bash", "code": "touch begun; sleep 1000"}); text != "error: "+cause.Error() {
 		t.Error(text)

@@ -120,7 +120,7 @@ func (s *interpreter) close(answers *os.File) {
 	_ = answers.Close()
 }
 
-// read reads what the driver sends. What is no reply to the present request is ignored.
+// read reads the messages of the driver. It ignores all that are no reply to the present request.
 func (s *interpreter) read(answers *os.File) {
 	defer close(s.closed)
 	r := bufio.NewReaderSize(answers, 64<<10)
@@ -178,8 +178,8 @@ const (
 	ended              // the session has ended
 )
 
-// eval runs code. If ctx ends, it returns the cause at once, and interrupts the code in the
-// background. The caller holds the turn, which eval releases.
+// eval runs code. If ctx ends, it returns the cause at once, and the code goes on: the caller
+// calls abandon. The caller holds the turn.
 func (s *interpreter) eval(ctx context.Context, code string, timeout time.Duration, progress func(time.Duration)) (got reply, how ending, err error) {
 	id, replies := s.expect()
 	written := make(chan error, 1)
@@ -209,8 +209,14 @@ func (s *interpreter) eval(ctx context.Context, code string, timeout time.Durati
 		case <-life.C:
 			progress(time.Since(begun))
 		case <-late.C:
-			got, how = s.interrupt(written, replies)
-			return got, how, nil
+			select {
+			case <-written:
+				got, how = s.interrupt(replies)
+				return got, how, nil
+			default:
+				_ = s.stop("it did not take the code", 0)
+				return got, ended, nil
+			}
 		}
 	}
 }
@@ -231,15 +237,19 @@ func (s *interpreter) afterClosed(replies <-chan reply) (got reply, how ending, 
 	return got, ended, true
 }
 
-// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
-// react or has not taken the request.
-func (s *interpreter) interrupt(written <-chan error, replies <-chan reply) (got reply, how ending) {
-	select {
-	case <-written:
-	default:
-		_ = s.stop("it did not take the code", 0)
-		return got, ended
+// abandon interrupts the code of a call that its client has cancelled, if it still runs.
+func (s *interpreter) abandon() {
+	s.mu.Lock()
+	running, replies := s.waiting != "", s.reply
+	s.mu.Unlock()
+	if running {
+		s.interrupt(replies)
 	}
+}
+
+// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
+// react.
+func (s *interpreter) interrupt(replies <-chan reply) (got reply, how ending) {
 	late := time.NewTimer(s.grace)
 	defer late.Stop()
 	again := time.NewTicker(tick)
