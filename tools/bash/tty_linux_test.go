@@ -106,7 +106,7 @@ func TestTerminalRefused(t *testing.T) {
 		}
 	}
 	tool, id := f.input(t, w, "cat", nil)
-	if got := f.send(t, w, tool, map[string]any{"task_id": id, "keys": []string{"up"}}); got != "error: the background task "+id+" has no terminal, so that there are no keys. Give text, or start it again by Bash with run_in_background and tty." {
+	if got := f.send(t, w, tool, map[string]any{"task_id": id, "keys": []string{"up"}}); got != "error: the background task "+id+" has no terminal, so it takes no keys. Give text, or start it again by Bash with run_in_background and tty." {
 		t.Error(got)
 	}
 	p := f.typist(t, "cat")
