@@ -47,6 +47,9 @@ func TestPython(t *testing.T) {
 	f.want(py, "import os; print(os.getcwd(), __name__)", "$ROOT __main__")
 	f.want(py, "import sys; sys.setrecursionlimit(5000); sys.setrecursionlimit", "<built-in function setrecursionlimit>")
 	f.want(py, "sys.getrecursionlimit()", "5000")
+	if got := f.run(py, "len(bytearray(1 << 30))"); !strings.HasSuffix(got, "\nMemoryError") {
+		t.Error(got)
+	}
 	f.want(py, "exit(3)", lost("exit code 3"))
 	f.want(py, "1", "1")
 	f.want(py, "import ctypes; ctypes.string_at(0)", lost("ended by signal 11 (SIGSEGV)"))
