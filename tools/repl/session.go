@@ -51,7 +51,7 @@ type interpreter struct {
 
 	mu      sync.Mutex
 	waiting string     // id of the request that is being run; "": none
-	reply   chan reply // gets its reply
+	reply   chan reply // receives its reply
 	why     string     // why it was ended; "": by itself
 }
 
