@@ -161,7 +161,7 @@ func newBash(o Options) *tools.Tool {
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			j := judge(env, o.Commands, in.Command)
 			if in.Stdin || in.TTY {
-				j.distrust = "what it reads is only known later"
+				j.distrust = "its input is not known yet"
 			}
 			j.terminal = in.TTY
 			err := in.validate(o, "Bash", j)

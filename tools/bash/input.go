@@ -66,9 +66,15 @@ func (e *taskJob) Send(ctx context.Context, input []byte) (n int, err error) {
 		return 0, os.ErrClosed
 	}
 	// A write waits while the pipe is full.
-	stop := context.AfterFunc(ctx, func() { _ = e.input.SetWriteDeadline(time.Unix(1, 0)) })
+	late := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(late)
+		_ = e.input.SetWriteDeadline(time.Unix(1, 0))
+	})
 	defer func() {
-		stop()
+		if !stop() {
+			<-late
+		}
 		_ = e.input.SetWriteDeadline(time.Time{}) // for the answers of a terminal
 	}()
 	return e.input.Write(input)

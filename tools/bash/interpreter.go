@@ -3,14 +3,11 @@ package bash
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"strings"
 
 	"mcp-toolset/internal/exec/command"
-	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/shellsafe"
-	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -18,34 +15,23 @@ import (
 // unknownCode stands for the code of an interpreter, of which nothing is known before it runs.
 var unknownCode = &judged{Analysis: &shellsafe.Analysis{Unresolved: "it is code of an interpreter"}}
 
-// Pipes returns the ends of two pipes that a command gets, as standard input and standard error,
-// and the other ends.
-type Pipes func() (input, errs *os.File, err error)
-
 // StartInterpreter starts a script that runs an interpreter, as a command of the session that
-// may write and is contained where commands are. pipes is called for each attempt. The caller
-// calls done after the end of the command.
-func StartInterpreter(ctx context.Context, o Options, env *tools.Env, name, script string, pipes Pipes) (r *command.Running, done func(), err error) {
+// may write and is contained where commands are. input and errs are the ends of pipes for its
+// standard input and standard error. StartInterpreter closes them. The caller calls done after
+// the end of the command.
+func StartInterpreter(ctx context.Context, o Options, env *tools.Env, name, script string, input, errs *os.File) (r *command.Running, done func(), err error) {
+	defer input.Close()
+	defer errs.Close()
 	c := &call{o: o.withDefaults(), env: env, tool: name, command: script, judged: unknownCode}
 	spec, err := c.spec(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for range 2 {
-		if spec.Input, spec.Errors, err = pipes(); err != nil {
-			if f := fault.Descriptors("the interpreter could not be started", err); f != nil {
-				err = f
-			}
-			return nil, nil, err
-		}
-		if r, err = o.Commands.Start(ctx, spec); err == nil {
-			return r, env.Commands.Outside(), nil
-		}
-		if !errors.Is(err, process.ErrNetworkGone) {
-			break
-		}
+	spec.Input, spec.Errors = input, errs
+	if r, err = o.Commands.Start(ctx, spec); err != nil {
+		return nil, nil, c.startError(ctx, err)
 	}
-	return nil, nil, c.startError(ctx, err)
+	return r, env.Commands.Outside(), nil
 }
 
 // CheckInterpreter returns the decision on code of an interpreter: ask where commands are not

@@ -20,7 +20,7 @@ type judged struct {
 	syntax     string              // syntax error of the command; "" if it has none
 	powerShell *powershell.Command // set for PowerShell; Analysis is then empty
 	terminal   bool                // whether the command gets a terminal
-	distrust   string              // why a program with the name of a harmless one may be another; "" if none may
+	distrust   string              // why the command may change something although its text only reads; "" if it may not
 }
 
 // judge analyses a command as it would run in the session.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
-	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -77,24 +76,19 @@ func (c *call) start(ctx context.Context) (*job, error) {
 		}
 		spec.Terminal = j.screen
 	}
-	for range 2 {
-		if c.stdin || c.tty {
-			if spec.Input, j.input, err = os.Pipe(); err != nil {
-				return nil, c.startError(ctx, fmt.Errorf("making a pipe: %w", err))
-			}
-		}
-		if j.Running, err = c.o.Commands.Start(ctx, spec); err == nil {
-			if c.tty {
-				go j.reply(answers)
-			}
-			return j, nil
-		}
-		_ = j.CloseInput()
-		if !errors.Is(err, process.ErrNetworkGone) {
-			break
+	if c.stdin || c.tty {
+		if spec.Input, j.input, err = os.Pipe(); err != nil {
+			return nil, c.startError(ctx, fmt.Errorf("making a pipe: %w", err))
 		}
 	}
-	return nil, c.startError(ctx, err)
+	if j.Running, err = c.o.Commands.Start(ctx, spec); err != nil {
+		_ = j.CloseInput()
+		return nil, c.startError(ctx, err)
+	}
+	if c.tty {
+		go j.reply(answers)
+	}
+	return j, nil
 }
 
 // spec returns the specification with which the command starts.

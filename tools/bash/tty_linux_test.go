@@ -106,7 +106,7 @@ func TestTerminalRefused(t *testing.T) {
 		}
 	}
 	tool, id := f.input(t, w, "cat", nil)
-	if got := f.send(t, w, tool, map[string]any{"task_id": id, "keys": []string{"up"}}); got != "error: the background task "+id+" has no terminal, so that there are no keys. Give text, or start it again by Bash with run_in_background and tty." {
+	if got := f.send(t, w, tool, map[string]any{"task_id": id, "keys": []string{"up"}}); got != "error: the background task "+id+" has no terminal, so it takes no keys. Give text, or start it again by Bash with run_in_background and tty." {
 		t.Error(got)
 	}
 	p := f.typist(t, "cat")
@@ -167,7 +167,7 @@ func TestTerminalAttacks(t *testing.T) {
 	f := newFixture(t, nil)
 	f.needContainment(t)
 	t.Run("flood", func(t *testing.T) {
-		p := f.typist(t, `yes "$(printf '\033[2J\033[99999999999b\033]8;;x\033[c')" | head -c 3000000; echo; sleep 0.2; stty -icanon -echo; head -c 3 | od -c | head -1; echo done`)
+		p := f.typist(t, `yes "$(printf '\033[2J\033[99999999999b\033]8;;x\033[c')" | head -c 3000000; echo; stty -icanon -echo; head -c 3 | od -c | head -1; echo done`)
 		<-p.job(t).Done()
 		if text, _, _ := p.job(t).Output().Content(10 << 20); !bytes.HasSuffix(text, []byte("0000000 033   [   ?\r\ndone\r\n")) {
 			t.Errorf("%d %q", len(text), text[max(0, len(text)-300):])

@@ -92,19 +92,6 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return a.make(ctx, got, how, timeout), nil
 }
 
-// abandon interrupts the code of a call that its client has cancelled.
-func (s *interpreter) abandon() {
-	s.mu.Lock()
-	id, replies := s.waiting, s.reply
-	s.mu.Unlock()
-	if id == "" || isClosed(s.done) {
-		return
-	}
-	taken := make(chan error, 1)
-	taken <- nil
-	s.interrupt(taken, replies)
-}
-
 // worktree returns the folder of the git worktree in which a conversation works, or "".
 func worktree(v session.View) string {
 	if v.Worktree == nil {
@@ -118,6 +105,7 @@ func worktree(v session.View) string {
 func find(ctx context.Context, env *tools.Env, in Input, o Options) (t *tasks.Task, notes []string, err error) {
 	owner := env.Session.Owner()
 	var last *tasks.Task
+	var former *interpreter // its job
 	running := []string{}
 	for _, one := range o.Bash.Tasks.List(owner) {
 		s, ok := one.Job.(*interpreter)
@@ -125,7 +113,7 @@ func find(ctx context.Context, env *tools.Env, in Input, o Options) (t *tasks.Ta
 			continue
 		}
 		if s.language == in.Language && s.name == in.Session {
-			last = one
+			last, former = one, s
 		} else if !isClosed(s.done) {
 			running = append(running, one.ID+" ("+s.title+")")
 		}
@@ -133,22 +121,21 @@ func find(ctx context.Context, env *tools.Env, in Input, o Options) (t *tasks.Ta
 	switch {
 	case last == nil:
 	case in.Reset:
-		if err := last.Job.(*interpreter).stop("reset", 0); err != nil {
+		if err := former.stop("reset", 0); err != nil {
 			return nil, nil, fault.New("the session could not be ended: "+plain.Line(err.Error()), "Use another session name.")
 		}
-	case last.Job.(*interpreter).folder == worktree(env.Session) && !isClosed(last.Done()) && !isClosed(last.Job.(*interpreter).running.Done()):
+	case former.folder == worktree(env.Session) && !isClosed(former.running.Done()):
 		return last, nil, nil
 	default:
-		s := last.Job.(*interpreter)
-		if s.folder != worktree(env.Session) {
-			// Its file rules are those of the other folder.
-			if err := s.stop("the conversation has moved to another folder", stopGrace); err != nil {
+		if former.folder != worktree(env.Session) {
+			// It has the file rules of the other folder.
+			if err := former.stop("the conversation has moved to another folder", stopGrace); err != nil {
 				return nil, nil, fault.New("the former session could not be ended: "+plain.Line(err.Error()), "Use another session name.")
 			}
 		}
-		<-s.done
-		if !s.shown.Load() {
-			notes = append(notes, "this is a new session; the former one, with its variables, has ended: "+s.ending())
+		<-former.done
+		if !former.shown.Load() {
+			notes = append(notes, "this is a new session; the former one, with its variables, has ended: "+former.ending())
 		}
 	}
 	if len(running) >= maxSessions {
@@ -229,7 +216,7 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 		}
 	}
 	if full != nil && view.Gap.Bytes() > 0 {
-		a.notes = append(a.notes, "not all of the output is kept: "+plain.Line(full.Error()))
+		a.notes = append(a.notes, "not all of the output is stored: "+plain.Line(full.Error()))
 	}
 	failed := out.Status == "error" || out.Status == "interrupted" || how == ended && (out.ExitCode == nil || *out.ExitCode != 0)
 	if failed {

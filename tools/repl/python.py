@@ -22,7 +22,8 @@ def _driver():
     Expression, Expr, TREE = ast.Expression, ast.Expr, ast.PyCF_ONLY_AST
     modules, cache, b64 = sys.modules, linecache.cache, base64.b64encode
     replace_names, names = vars(builtins).update, dict(vars(builtins))
-    stdout, stderr, limit = sys.stdout, sys.stderr, sys.getrecursionlimit()
+    stdout, stderr = sys.stdout, sys.stderr
+    get_limit, set_limit, limit = sys.getrecursionlimit, sys.setrecursionlimit, sys.getrecursionlimit()
     me = getpid()
     state = types.SimpleNamespace(running=False, loop=None, count=0)
     main = types.ModuleType("__main__")
@@ -68,7 +69,8 @@ def _driver():
         space["__builtins__"] = builtins
         set_trace(None)
         set_profile(None)
-        sys.setrecursionlimit(limit)
+        if get_limit() < limit:
+            set_limit(limit)
         for fd, name in ((1, "stdout"), (2, "stderr")):
             if getattr(getattr(sys, name, None), "closed", True):
                 setattr(sys, name, io.TextIOWrapper(io.FileIO(fd, "w", closefd=False), "utf-8", "backslashreplace", write_through=True))
@@ -125,13 +127,17 @@ def _driver():
         plt = modules.get("matplotlib.pyplot")
         if plt is None:
             return []
-        out = []
-        for number in list(plt.get_fignums()):
-            if len(out) < 4:
-                data = io.BytesIO()
-                plt.figure(number).savefig(data, format="png")
-                if data.tell() <= 3 << 20:
-                    out.append(b64(data.getvalue()).decode())
+        out, numbers = [], list(plt.get_fignums())
+        flush()
+        for number in numbers[:4]:
+            data = io.BytesIO()
+            plt.figure(number).savefig(data, format="png")
+            if data.tell() <= 3 << 20:
+                out.append(b64(data.getvalue()).decode())
+            else:
+                show("[figure %s is not shown: it exceeds 3 MiB. Save it to a file.]\n" % number)
+        if len(numbers) > 4:
+            show("[%d more figures are not shown: an answer has at most 4. Plot them in a further call.]\n" % (len(numbers) - 4))
         plt.close("all")
         return out
 

@@ -45,6 +45,11 @@ func TestPython(t *testing.T) {
 	f.want(py, "while True: pass", interrupts+"\nTraceback (most recent call last):\n  File \"<call 9>\", line 1, in <module>\n    while True: pass\nKeyboardInterrupt", "timeout", short)
 	f.want(py, "x, _", "(5, 5)")
 	f.want(py, "import os; print(os.getcwd(), __name__)", "$ROOT __main__")
+	f.want(py, "import sys; sys.setrecursionlimit(5000); sys.setrecursionlimit", "<built-in function setrecursionlimit>")
+	f.want(py, "sys.getrecursionlimit()", "5000")
+	if got := f.run(py, "len(bytearray(1 << 30))"); !strings.HasSuffix(got, "\nMemoryError") {
+		t.Error(got)
+	}
 	f.want(py, "exit(3)", lost("exit code 3"))
 	f.want(py, "1", "1")
 	f.want(py, "import ctypes; ctypes.string_at(0)", lost("ended by signal 11 (SIGSEGV)"))
@@ -162,13 +167,13 @@ func TestCancel(t *testing.T) {
 	cause := errors.New("the client has cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		for {
+		defer cancel(cause)
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(f.Root, "begun")); err == nil {
-				cancel(cause)
 				return
 			}
-			time.Sleep(time.Millisecond)
 		}
+		t.Error("the code has not begun")
 	}()
 	if _, text := f.call(ctx, map[string]any{"language": "bash", "code": "touch begun; sleep 1000"}); text != "error: "+cause.Error() {
 		t.Error(text)
@@ -251,9 +256,10 @@ figures += [Figure(png)] * 5 + [Figure(b"no picture")]
 			pictures++
 		}
 	}
-	if pictures != 4 {
+	if pictures != 4 || text != "[2 more figures are not shown: an answer has at most 4. Plot them in a further call.]"+strings.Repeat("\n[tools.Image]", 4) {
 		t.Errorf("%d pictures: %s", pictures, text)
 	}
+	f.want("python", "figures += [Figure(bytes((3 << 20) + 1))]", "[figure 0 is not shown: it exceeds 3 MiB. Save it to a file.]")
 	f.want("python", "figures += [Figure(b'no picture')]", "[a figure cannot be shown: it is not an image of a known kind. PNG, JPEG, GIF, WebP, BMP and TIFF images can be shown.]")
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/spool"
 	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 )
@@ -51,7 +51,7 @@ type interpreter struct {
 
 	mu      sync.Mutex
 	waiting string     // id of the request that is being run; "": none
-	reply   chan reply // gets its reply
+	reply   chan reply // receives its reply
 	why     string     // why it was ended; "": by itself
 }
 
@@ -72,18 +72,18 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 		language: in.Language, name: in.Session, title: in.title(), folder: worktree(env.Session), grace: o.Grace,
 		closed: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
-	var answers *os.File
-	pipes := func() (input, errs *os.File, err error) {
-		s.close(answers)
-		if input, s.requests, err = os.Pipe(); err != nil {
-			return nil, nil, err
-		}
-		if answers, errs, err = os.Pipe(); err != nil {
-			return nil, nil, errors.Join(err, input.Close(), s.requests.Close())
-		}
-		return input, errs, nil
+	input, requests, err := os.Pipe()
+	if err != nil {
+		return nil, noPipe(err)
 	}
-	running, changed, err := bash.StartInterpreter(ctx, o.Bash, env, "repl", l.script(o.program(env, in.Language)), pipes)
+	s.requests = requests
+	answers, errs, err := os.Pipe()
+	if err != nil {
+		_ = input.Close()
+		_ = requests.Close()
+		return nil, noPipe(err)
+	}
+	running, changed, err := bash.StartInterpreter(ctx, o.Bash, env, "repl", l.script(o.program(env, in.Language)), input, errs)
 	if err != nil {
 		s.close(answers)
 		return nil, err
@@ -106,16 +106,21 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 	return s, err
 }
 
-// close closes the server's ends of the pipes.
-func (s *interpreter) close(answers *os.File) {
-	for _, f := range []*os.File{s.requests, answers} {
-		if f != nil {
-			_ = f.Close()
-		}
+// noPipe returns the error of an interpreter for which no pipe could be made.
+func noPipe(err error) error {
+	if f := fault.Descriptors("the interpreter could not be started", err); f != nil {
+		return f
 	}
+	return fmt.Errorf("making a pipe: %w", err)
 }
 
-// read reads what the driver sends. What is no reply to the present request is ignored.
+// close closes the server's ends of the pipes.
+func (s *interpreter) close(answers *os.File) {
+	_ = s.requests.Close()
+	_ = answers.Close()
+}
+
+// read reads the messages of the driver. It ignores all that are no reply to the present request.
 func (s *interpreter) read(answers *os.File) {
 	defer close(s.closed)
 	r := bufio.NewReaderSize(answers, 64<<10)
@@ -173,8 +178,8 @@ const (
 	ended              // the session has ended
 )
 
-// eval runs code. If ctx ends, it returns the cause at once, and interrupts the code in the
-// background. The caller holds the turn, which eval releases.
+// eval runs code. If ctx ends, it returns the cause at once, and the code goes on: the caller
+// calls abandon. The caller holds the turn.
 func (s *interpreter) eval(ctx context.Context, code string, timeout time.Duration, progress func(time.Duration)) (got reply, how ending, err error) {
 	id, replies := s.expect()
 	written := make(chan error, 1)
@@ -204,8 +209,14 @@ func (s *interpreter) eval(ctx context.Context, code string, timeout time.Durati
 		case <-life.C:
 			progress(time.Since(begun))
 		case <-late.C:
-			got, how = s.interrupt(written, replies)
-			return got, how, nil
+			select {
+			case <-written:
+				got, how = s.interrupt(replies)
+				return got, how, nil
+			default:
+				_ = s.stop("it did not take the code", 0)
+				return got, ended, nil
+			}
 		}
 	}
 }
@@ -226,15 +237,19 @@ func (s *interpreter) afterClosed(replies <-chan reply) (got reply, how ending, 
 	return got, ended, true
 }
 
-// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
-// react or has not taken the request.
-func (s *interpreter) interrupt(written <-chan error, replies <-chan reply) (got reply, how ending) {
-	select {
-	case <-written:
-	default:
-		_ = s.stop("it did not take the code", 0)
-		return got, ended
+// abandon interrupts the code of a call that its client has cancelled, if it still runs.
+func (s *interpreter) abandon() {
+	s.mu.Lock()
+	running, replies := s.waiting != "", s.reply
+	s.mu.Unlock()
+	if running {
+		s.interrupt(replies)
 	}
+}
+
+// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
+// react.
+func (s *interpreter) interrupt(replies <-chan reply) (got reply, how ending) {
 	late := time.NewTimer(s.grace)
 	defer late.Stop()
 	again := time.NewTicker(tick)

@@ -124,7 +124,7 @@ func (in SendInput) validate() error {
 func (in SendInput) bytes(task string, screen *terminal.Emulator) ([]byte, error) {
 	switch {
 	case screen == nil && len(in.Keys) > 0:
-		return nil, fault.New("the background task "+task+" has no terminal, so that there are no keys", "Give text, or start it again by Bash with run_in_background and tty.")
+		return nil, fault.New("the background task "+task+" has no terminal, so it takes no keys", "Give text, or start it again by Bash with run_in_background and tty.")
 	case screen != nil && in.EOF:
 		return nil, fault.New("the input of a terminal has no end", "Press the key ctrl-d at the beginning of a line.")
 	}
@@ -135,7 +135,7 @@ func (in SendInput) bytes(task string, screen *terminal.Emulator) ([]byte, error
 	return []byte(input), nil
 }
 
-// describeScreen returns what a terminal shows.
+// describeScreen returns the text on a terminal, with the position of the cursor.
 func describeScreen(screen *terminal.Emulator) string {
 	text, row, col, ok := screen.Text()
 	if !ok {
@@ -166,7 +166,7 @@ func checkInput(env *tools.Env, in SendInput, o Options) *policy.Decision {
 	}
 	contained, left := r.Containment()
 	d := &policy.Decision{
-		Behavior: policy.Ask, Reason: "the task runs outside of the sandbox, and what it reads could make it do anything",
+		Behavior: policy.Ask, Reason: "the task runs outside of the sandbox, and its input could make it do anything",
 		Next: "ask the user to allow it, for good by the rule TaskInput in the settings",
 	}
 	switch {
@@ -202,9 +202,9 @@ func send(ctx context.Context, env *tools.Env, in SendInput, o Options) (tools.R
 	case ctx.Err() != nil:
 		return none, context.Cause(ctx)
 	case errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
-		return none, fault.New(fmt.Sprintf("the input of the background task %s is closed; it has taken %d of %d bytes", t.ID, n, len(input)), "TaskOutput shows how it goes on.")
+		return none, fault.New(fmt.Sprintf("the input of the background task %s is closed; it has taken %d of %d bytes", t.ID, n, len(input)), "TaskOutput shows the state of the task.")
 	case err != nil && !slow:
-		return none, fault.New("the input could not be written: "+plain.Line(err.Error()), "TaskOutput shows how the task is.")
+		return none, fault.New("the input could not be written: "+plain.Line(err.Error()), "TaskOutput shows the state of the task.")
 	}
 	if in.EOF && !slow {
 		_ = r.CloseInput()

@@ -117,7 +117,6 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 	}
 	spec.Input, spec.Output, spec.Errors = theirs[0], theirs[1], theirs[2]
 	server.process, err = c.runner.Start(ctx, spec)
-	theirs = [3]*os.File{} // Start closed them
 	return server, err
 }
 

@@ -129,8 +129,7 @@ type Result struct {
 const outputWait = 500 * time.Millisecond
 
 // Start starts a command. The context applies only to the start. It returns ErrNoShell
-// if there is no shell, process.ErrClosed after a call of Close, and process.ErrNetworkGone if
-// a command with an Input or Errors can be started again.
+// if there is no shell, and process.ErrClosed after a call of Close.
 func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 	defer s.closeFiles()
 	if c.shell == "" {
@@ -140,7 +139,7 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		return nil, err
 	}
 	r, err := c.begin(ctx, s)
-	if errors.Is(err, process.ErrNetworkGone) && s.Input == nil && s.Errors == nil {
+	if errors.Is(err, process.ErrNetworkGone) {
 		r, err = c.begin(ctx, s) // in a new one
 	}
 	if err != nil {

@@ -179,10 +179,18 @@ func TestNetworkGone(t *testing.T) {
 	if _, err := n.Listen(t.Context()); !errors.Is(err, ErrNetworkGone) {
 		t.Error(err)
 	}
+	in, input, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
 	o = newOutput(t)
-	s.Output = o.w
+	s.Output, s.Input = o.w, in
 	if _, err := r.Start(t.Context(), s); !errors.Is(err, ErrNetworkGone) {
 		t.Error(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Error("the input is not there for another attempt:", err)
 	}
 	if out := o.all(t); out != "" {
 		t.Errorf("it ran: %q", out)

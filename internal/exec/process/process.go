@@ -113,11 +113,11 @@ type Spec struct {
 	Output *os.File
 	// Input is the read end of a pipe for standard input; nil: the input is empty.
 	// Errors is a separate pipe for standard error; nil: it goes to Output. Start
-	// always closes both.
+	// closes both, except if it fails with ErrNetworkGone.
 	Input, Errors *os.File
-	// Terminal makes the three of them a terminal of the command's own, of this size. What it
-	// shows goes to Output, and Input, which is required, is typed into it. It needs Linux and
-	// a confinement with a /dev/pts of its own, which Confine has to make sure of. nil: none.
+	// Terminal gives the command a terminal of its own, of this size, as standard input, output
+	// and error. Its output goes to Output, and Input, which is required, is typed into it. It
+	// needs Linux, and Confine must give the command a /dev/pts of its own. nil: none.
 	Terminal *TerminalSize
 	// Network is the network of the command; nil: that of the server. Start fails with
 	// ErrNetworkGone if it is gone.

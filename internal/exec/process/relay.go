@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drainWait is the timeout for the end of what a terminal shows, after its processes have ended.
+// drainWait is the timeout to copy the rest of a terminal's output after its processes have ended.
 const drainWait = 5 * time.Second
 
-// relay copies between a terminal and the pipes of a command, in its supervisor. It uses the
-// descriptor of the terminal that the command cannot have, with read and write only.
+// relay copies between a terminal and the pipes of a command, in its supervisor. It only reads and
+// writes master, which the command cannot have.
 type relay struct {
 	master, slave int // slave stays open, so that the terminal lasts until finish
 	input, output int
-	shown         chan struct{} // closed when all that the terminal shows is in output
+	shown         chan struct{} // closed when all output of the terminal is in output
 }
 
 // newRelay makes a terminal, in the /dev/pts that the calling thread has. The relay owns the

@@ -28,8 +28,13 @@ type Process struct {
 // process of the command is left running, and the error is the cause of ctx. Any
 // other error gives the reason why the command cannot be started: its program or
 // folder does not exist, or confining it failed.
-func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
-	defer spec.closeFiles()
+func (r *Runner) Start(ctx context.Context, spec Spec) (_ *Process, err error) {
+	defer func() {
+		if errors.Is(err, ErrNetworkGone) {
+			spec.Input, spec.Errors = nil, nil // for another attempt
+		}
+		spec.closeFiles()
+	}()
 	if spec.Output == nil {
 		return nil, errors.New("starting a command: there is no output")
 	}

@@ -46,8 +46,8 @@ type Log struct {
 	removed  bool
 }
 
-// Tap has the output written to w too, whose Write must not block or fail. It must be called before
-// Pump.
+// Tap makes Pump write the output to w, too, whose Write must not block or fail. Tap must be called
+// before Pump.
 func (l *Log) Tap(w io.Writer) { l.tap = w }
 
 // Pump reads output from the read end of a pipe, until its end or Finish, and closes it. It

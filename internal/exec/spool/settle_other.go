@@ -14,5 +14,5 @@ func (l *Log) readSome(r *os.File, buf []byte) error {
 	return err
 }
 
-// Settle waits, since this system does not show how much is in a pipe.
+// Settle waits a fixed time, since this system does not report how much is in a pipe.
 func (l *Log) Settle(wait time.Duration) { time.Sleep(min(wait, 20*time.Millisecond)) }

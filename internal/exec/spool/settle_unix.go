@@ -39,7 +39,7 @@ func (l *Log) readSome(r *os.File, buf []byte) error {
 	return errors.Join(err, failed)
 }
 
-// Settle waits until the log has all that was printed before the call, but at most wait.
+// Settle waits until the log has all output from before the call, for at most wait.
 func (l *Log) Settle(wait time.Duration) {
 	target := int64(-1)
 	for end := time.Now().Add(wait); !l.isDone() && time.Now().Before(end); time.Sleep(time.Millisecond) {

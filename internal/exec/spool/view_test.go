@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"mcp-toolset/internal/text/terminal"
@@ -156,6 +157,45 @@ func TestViewRandom(t *testing.T) {
 		}
 		if err := l.Remove(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestExcerptAfter checks that an excerpt after a mark is that of a log with the later output only,
+// and one of output that is stored in part.
+func TestExcerptAfter(t *testing.T) {
+	for seed := range uint64(manySeeds) {
+		rnd := rand.New(rand.NewPCG(seed, 5))
+		before, later := randomOutput(rnd), randomOutput(rnd)
+		l := logOf(t, before, false)
+		m := l.Mark()
+		l.append([]byte(later))
+		for _, limit := range []int{100, 30_000} {
+			want, err := logOf(t, later, false).Excerpt(limit, limit/2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want.Gap != (Gap{}) {
+				want.Gap.From, want.Gap.To = want.Gap.From+int64(len(before)), want.Gap.To+int64(len(before))
+			}
+			if got, err := l.ExcerptAfter(m, limit, limit/2); got != want || err != nil || m.Offset() != int64(len(before)) {
+				t.Fatalf("seed %d, limit %d: got %+v, %v\nwant %+v", seed, limit, got, err, want)
+			}
+		}
+	}
+	l := newLog(t, newStore(t, Quota{Task: 20, All: 1 << 20}, time.Now))
+	var marks []Mark
+	for _, text := range []string{"one\n", "two\n", strings.Repeat("x", 2*tailSize) + "\n", "three\n", "four\n"} {
+		marks = append(marks, l.Mark())
+		l.append([]byte(text))
+	}
+	for i, want := range map[int]View{
+		1: {Head: "two\n", Tail: strings.Repeat("x", 30) + "\nthree\nfour\n", Gap: Gap{From: 8, To: 8 + 2*tailSize - 30}},
+		3: {Head: "three\nfour\n"},
+		4: {Head: "four\n"},
+	} {
+		if got, err := l.ExcerptAfter(marks[i], 50, 50); got != want || err != nil {
+			t.Errorf("after %d: %+v, %v", i, got, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Limits of what a sequence can ask for, so that one of any content takes little time.
+// Limits of the parameters of a sequence. They bound the time that it takes.
 const (
 	maxNumber = 9999
 	maxParams = 16

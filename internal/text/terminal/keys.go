@@ -27,7 +27,7 @@ var keys = func() map[string]string {
 	return m
 }()
 
-// KeyNames returns the names of all keys but those with alt, unsorted.
+// KeyNames returns the names of all keys except those with alt, unsorted.
 func KeyNames() (names []string) {
 	for name := range keys {
 		names = append(names, name)
