@@ -78,6 +78,27 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// TestNotOpened checks that attempts to open a store that cannot be opened leave nothing.
+func TestNotOpened(t *testing.T) {
+	for name, block := range map[string]func(path string) error{
+		workspaceFile: func(path string) error { return os.Mkdir(path, 0o700) },
+		"packs":       func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		c := newScene(t)
+		if err := errors.Join(os.MkdirAll(c.s.dir, 0o700), block(filepath.Join(c.s.dir, name))); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.s.Restore(t.Context(), Request{Numbers: []int{1}}); err == nil {
+				t.Error("opened")
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(c.s.dir, "live-*")); err != nil || len(left) > 0 || c.s.live != nil {
+			t.Error(left, err)
+		}
+	}
+}
+
 // TestDamaged checks that a damaged content is not restored.
 func TestDamaged(t *testing.T) {
 	c := newScene(t)
