@@ -303,7 +303,8 @@ func (s *Store) remove(number int) error {
 	return os.Remove(s.setPath(number))
 }
 
-// collect removes the contents that neither the change sets nor the base have.
+// collect removes the contents that neither the change sets, nor the base, nor calls that can be
+// resumed have.
 func (s *Store) collect(numbers []int, share int64) error {
 	live := map[Hash]bool{}
 	for _, n := range numbers {
@@ -319,8 +320,18 @@ func (s *Store) collect(numbers []int, share int64) error {
 			}
 		}
 	}
-	if s.base != nil {
-		s.base.each(func(_ string, _ int, e *entry) {
+	trees := []*tree{s.base}
+	for _, path := range s.pendings() {
+		var p pending
+		if s.readTree(path, &p) == nil { // otherwise, it cannot be resumed either
+			trees = append(trees, p.Start)
+		}
+	}
+	for _, t := range trees {
+		if t == nil {
+			continue
+		}
+		t.each(func(_ string, _ int, e *entry) {
 			if e.Content != nil && e.Stamp.kind() == File {
 				live[e.Content.Hash] = true
 			}

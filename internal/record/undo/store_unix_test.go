@@ -266,8 +266,11 @@ func TestPending(t *testing.T) {
 	if n := c.last(); n != 0 {
 		t.Error(n)
 	}
-	c.s.Close()
 	other.live.Close() // as a kill does
+	if err := c.s.collect(nil, 90); err != nil {
+		t.Fatal(err)
+	}
+	c.s.Close()
 	if err := c.open().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
