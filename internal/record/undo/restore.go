@@ -402,7 +402,8 @@ func (u *restoration) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// sweep removes what killed undos have left beside the paths of this one, if the store has it.
+// sweep removes what killed undos have left beside the paths of this one, if the change sets and the
+// store have it.
 func (u *restoration) sweep() {
 	swept := map[string]bool{}
 	for i := range u.changes {
@@ -419,7 +420,7 @@ func (u *restoration) sweep() {
 			for _, spot := range left {
 				_ = spot.Remove(func(l *workspace.Look) error {
 					now, err := stateIn(l)
-					if err == nil && (now.Kind == Link || now.Kind == File && now.Known && u.s.objects.has(now.Hash)) {
+					if err == nil && u.has(&now) && (now.Kind == Link || u.s.objects.has(now.Hash)) {
 						return nil
 					}
 					return errChanged
@@ -428,6 +429,15 @@ func (u *restoration) sweep() {
 			}
 		}
 	}
+}
+
+// has reports whether the change sets have the content of a file or the target of a link.
+func (u *restoration) has(st *State) bool {
+	return slices.ContainsFunc(u.changes, func(c Change) bool {
+		return slices.ContainsFunc([]State{c.Before, c.After}, func(o State) bool {
+			return o.Kind == st.Kind && o.Known && st.Known && o.Hash == st.Hash && o.Target == st.Target
+		})
+	})
 }
 
 func title(numbers []int) string {

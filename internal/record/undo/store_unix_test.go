@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -365,6 +366,34 @@ func TestNames(t *testing.T) {
 	}
 	close(stop)
 	wait.Wait()
+}
+
+// TestSweep checks that an undo removes what a killed one has left only if it can be made again by
+// the same change set.
+func TestSweep(t *testing.T) {
+	c := newScene(t)
+	c.write("a", "first")
+	c.write("other", "of the user")
+	c.call(func() {
+		c.write("a", "second")
+		os.Symlink("target", c.path("link"))
+	})
+	left := func(n int) string { return c.path(fmt.Sprintf(".x.mcp-toolset-%016x.undo", n)) }
+	for n, text := range []string{"first", "second", "of the user"} {
+		if err := os.WriteFile(left(n), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, target := range []string{"target", "of the user"} {
+		if err := os.Symlink(target, left(10+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.undo(Request{Numbers: []int{1}})
+	there, err := filepath.Glob(c.path(".*"))
+	if want := []string{left(2), left(11)}; err != nil || !slices.Equal(there, want) {
+		t.Errorf("%q, want %q; %v", there, want, err)
+	}
 }
 
 // TestHalf checks that a forced undo that removes a file and cannot make what was there before can
