@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,7 +71,8 @@ type restoration struct {
 	r     Request
 	steps []*step
 
-	changes []Change // all that is asked for
+	changes []Change        // all that is asked for, sorted by path
+	gap     map[string]bool // paths that others changed between two of the change sets
 	out     Outcome
 	made    map[inode]string // paths of files with several names that were made
 }
@@ -99,7 +101,13 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release()
-	u := &restoration{s: s, r: r, made: map[inode]string{}}
+	u := &restoration{s: s, r: r, gap: map[string]bool{}, made: map[inode]string{}}
+	if err := u.merge(); err != nil {
+		return u.out, err
+	}
+	if !r.DryRun {
+		u.sweep() // first: what is left may be further hard links of the files to undo
+	}
 	if err := u.plan(ctx); err != nil {
 		return u.out, err
 	}
@@ -109,7 +117,6 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		}
 		return u.out, nil
 	}
-	u.sweep()
 	if len(u.steps) == 0 {
 		return u.out, nil
 	}
@@ -124,16 +131,15 @@ func (r *Request) wanted(path string) bool {
 	return len(r.Paths) == 0 || slices.ContainsFunc(r.Paths, func(p string) bool { return workspace.Within(p, path) })
 }
 
-// merged returns the changes of all change sets as one, sorted by path. A path that was changed
-// by others between two of them has an errGap.
-func (u *restoration) merged() ([]Change, map[string]bool, error) {
+// merge sets the changes of all change sets as one.
+func (u *restoration) merge() error {
 	numbers := slices.Clone(u.r.Numbers)
 	slices.Sort(numbers)
-	all, gap := map[string]Change{}, map[string]bool{}
+	all := map[string]Change{}
 	for _, n := range numbers {
 		set, err := u.s.read(n, true)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		for _, c := range set.Changes {
 			if !u.r.wanted(c.Path) {
@@ -141,37 +147,28 @@ func (u *restoration) merged() ([]Change, map[string]bool, error) {
 			}
 			if first, ok := all[c.Path]; ok {
 				if !first.After.same(&c.Before) && !(first.After.Stamp == c.Before.Stamp && first.After.Kind == c.Before.Kind) {
-					gap[c.Path] = true
+					u.gap[c.Path] = true
 				}
 				c.Before = first.Before
 			}
 			all[c.Path] = c
 		}
 	}
-	out := make([]Change, 0, len(all))
-	for _, c := range all {
-		out = append(out, c)
+	if len(all) == 0 {
+		return ErrNoPath
 	}
-	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return out, gap, nil
+	u.changes = slices.SortedFunc(maps.Values(all), func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return nil
 }
 
 // plan finds out what to do at each path.
 func (u *restoration) plan(ctx context.Context) error {
-	changes, gap, err := u.merged()
-	if err != nil {
-		return err
-	}
-	u.changes = changes
-	if len(changes) == 0 {
-		return ErrNoPath
-	}
-	for i := range changes {
+	for i := range u.changes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		st := &step{Change: changes[i], force: u.r.Force}
-		err := u.consider(st, gap[st.Path])
+		st := &step{Change: u.changes[i], force: u.r.Force}
+		err := u.consider(st)
 		switch {
 		case errors.Is(err, workspace.ErrNoChange):
 			u.out.Unchanged++
@@ -211,7 +208,7 @@ func (u *restoration) findOthers(ctx context.Context) error {
 
 // consider returns nil if the change can be reverted, ErrNoChange if that is not necessary, and
 // otherwise the reason why not.
-func (u *restoration) consider(st *step, gap bool) error {
+func (u *restoration) consider(st *step) error {
 	var err error
 	if st.now, err = u.s.stateAt(st.Path); err != nil {
 		return err
@@ -240,7 +237,7 @@ func (u *restoration) consider(st *step, gap bool) error {
 		return errChanged
 	}
 	switch {
-	case gap && !u.r.Force:
+	case u.gap[st.Path] && !u.r.Force:
 		return errGap
 	case st.open(&st.now):
 		return errOpen

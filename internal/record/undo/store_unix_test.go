@@ -369,7 +369,7 @@ func TestNames(t *testing.T) {
 }
 
 // TestSweep checks that an undo removes what a killed one has left only if it can be made again by
-// the same change set.
+// the same change set, and that it is not in the way.
 func TestSweep(t *testing.T) {
 	c := newScene(t)
 	c.write("a", "first")
@@ -389,7 +389,12 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.undo(Request{Numbers: []int{1}})
+	if err := os.Link(c.path("a"), left(20)); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.undo(Request{Numbers: []int{1}}); len(out.Done) != 2 || len(out.Refused) > 0 {
+		t.Errorf("%+v", out)
+	}
 	there, err := filepath.Glob(c.path(".*"))
 	if want := []string{left(2), left(11)}; err != nil || !slices.Equal(there, want) {
 		t.Errorf("%q, want %q; %v", there, want, err)
