@@ -185,7 +185,11 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 	if err != nil {
 		return err
 	}
-	out, err := s.Restore(ctx, undo.Request{Numbers: numbers, Path: path, DryRun: o.dry, Force: o.force})
+	var paths []string
+	if path != "" {
+		paths = []string{path}
+	}
+	out, err := s.Restore(ctx, undo.Request{Numbers: numbers, Paths: paths, DryRun: o.dry, Force: o.force})
 	text := out.Text(roots[0], o.dry)
 	if o.dry {
 		text += s.Diffs(&out, roots[0])

@@ -69,9 +69,6 @@ func (s *Store) BeginExact(c Call) *Recording {
 	return &Recording{s: s, call: c, began: s.o.Now()}
 }
 
-// Whole reports whether the call may change anything in the roots.
-func (r *Recording) Whole() bool { return r.whole }
-
 func notCovered(n int, some []string) string {
 	if n == 0 {
 		return ""

@@ -24,7 +24,6 @@ type Request struct {
 	Owner   session.Owner // who undoes
 	Call    string        // its call
 	Numbers []int         // change sets, undone together
-	Path    string        // only this path and what is below it; "": all
 	Paths   []string      // only these paths and what is below them; none: all
 	DryRun  bool          // only find out what would be done
 	Force   bool          // also replace and remove what has changed since; only for the user
@@ -59,8 +58,8 @@ var (
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
-// ErrNoPath is the error of Restore if the change sets have no change at the paths.
-var ErrNoPath = errors.New("nothing was changed at this path")
+// errNoPath is the error of Restore if the change sets have no change at the paths.
+var errNoPath = errors.New("nothing was changed at this path")
 
 // syncers is the number of files that an undo makes at the same time.
 const syncers = 16
@@ -125,9 +124,6 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 
 // wanted reports whether the request selects a path.
 func (r *Request) wanted(path string) bool {
-	if r.Path != "" && !workspace.Within(r.Path, path) {
-		return false
-	}
 	return len(r.Paths) == 0 || slices.ContainsFunc(r.Paths, func(p string) bool { return workspace.Within(p, path) })
 }
 
@@ -155,7 +151,7 @@ func (u *restoration) merge() error {
 		}
 	}
 	if len(all) == 0 {
-		return ErrNoPath
+		return errNoPath
 	}
 	u.changes = slices.SortedFunc(maps.Values(all), func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return nil
@@ -252,7 +248,7 @@ func (u *restoration) consider(st *step) error {
 // modeOnly reports whether the change was only one of the mode, by the stamps.
 func (st *step) modeOnly() bool {
 	b, n := &st.Before.Stamp, &st.now.Stamp
-	return st.now.Stamp == st.After.Stamp && b.Inode == n.Inode && b.Device == n.Device && b.Size == n.Size && b.Modified == n.Modified
+	return st.now.Stamp == st.After.Stamp && inodeOf(*b) == inodeOf(*n) && b.Size == n.Size && b.Modified == n.Modified
 }
 
 // linkedAsBefore reports whether the file at the path of a change has another name of before, or
@@ -269,8 +265,6 @@ func (u *restoration) linkedAsBefore(st *step) bool {
 		return other != nil && inodeOf(fromInfo(other.Info)) == inodeOf(st.now.Stamp)
 	})
 }
-
-func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
 
 // expected reports whether what is there is what the change left, or what an undo leaves that is
 // killed: nothing, between removing a folder or its opposite and making the other, or a folder

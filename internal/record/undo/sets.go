@@ -39,8 +39,8 @@ type Set struct {
 	Changes []Change
 }
 
-// ErrNone is the error for a change set that does not exist.
-var ErrNone = errors.New("there is no such change set")
+// errNone is the error for a change set that does not exist.
+var errNone = errors.New("there is no such change set")
 
 // Dir returns the folder of the store of a workspace, whose first root identifies it.
 func Dir(stateDir string, roots []string) string {
@@ -201,7 +201,7 @@ const maxSet = 256 << 20
 func (s *Store) read(number int, whole bool) (*Set, error) {
 	data, _, err := state.ReadTrusted(s.setPath(number), maxSet)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNone
+		return nil, errNone
 	}
 	if err != nil {
 		return nil, err

@@ -198,12 +198,14 @@ func join(dir, name string) string {
 // inode identifies a file with several names.
 type inode struct{ device, number uint64 }
 
+func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
+
 // groups returns the paths of each file that has several names.
 func (t *tree) groups() map[inode][]string {
 	out := map[inode][]string{}
 	t.each(func(path string, _ int, e *entry) {
 		if e.Stamp.kind() == File && e.Stamp.Links > 1 {
-			key := inode{e.Stamp.Device, e.Stamp.Inode}
+			key := inodeOf(e.Stamp)
 			out[key] = append(out[key], path)
 		}
 	})
@@ -299,7 +301,7 @@ type Change struct {
 // further names.
 func (c *Change) relinked() bool {
 	b, a := &c.Before, &c.After
-	return b.Kind == File && a.Kind == File && (b.Links > 1 || a.Links > 1) && (b.Stamp.Inode != a.Stamp.Inode || b.Stamp.Device != a.Stamp.Device)
+	return b.Kind == File && a.Kind == File && (b.Links > 1 || a.Links > 1) && inodeOf(b.Stamp) != inodeOf(a.Stamp)
 }
 
 // pair is a difference between two listings; either entry may be nil.
@@ -390,4 +392,13 @@ func fromInfo(info os.FileInfo) stamp {
 		s.Size = 0
 	}
 	return s
+}
+
+// statFile returns the stamp of an open file.
+func statFile(f *os.File) (s stamp, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return s, err
+	}
+	return fromInfo(info), nil
 }
