@@ -215,7 +215,7 @@ func (s *Spot) place(temp string, check func(*Look) error) error {
 	if err != nil {
 		return cause(err)
 	}
-	defer func() { // by now, temp may be the name of what was taken away
+	defer func() { // by now, temp may be the name of the file that was taken away
 		if now, err := s.dir.Lstat(temp); err == nil && os.SameFile(now, mine) {
 			_ = s.dir.Remove(temp)
 		}
@@ -251,14 +251,14 @@ func (s *Spot) place(temp string, check func(*Look) error) error {
 	return cause(s.dir.Remove(temp))
 }
 
-// save gives what is at the spot a name that no sweep removes, and returns an error with it.
+// save gives the file at the spot a name that no sweep removes, and returns an error with it.
 func (s *Spot) save(of string) error {
 	name := spotName(of)
 	name = name[1:len(name)-len(spotEnd)] + ".saved"
 	if err := renameNew(s.dir, s.name, name); err != nil {
-		return fmt.Errorf("it is now at %s: %w", s.name, cause(err))
+		return fmt.Errorf("the file is now at %s, which a person must rename: %w", s.name, cause(err))
 	}
-	return fmt.Errorf("it is now at %s", name)
+	return fmt.Errorf("the file is now at %s; rename it back", name)
 }
 
 func (s *Spot) accepted(check func(*Look) error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -17,24 +18,24 @@ import (
 // Refusals.
 var (
 	errChanged  = errors.New("changed since")
-	errUnstored = errors.New("what it was is not stored")
-	errLinked   = errors.New("it has hard links outside of the roots or too many, which cannot be made again")
-	errLarge    = errors.New("what it is now is too large to be stored first")
+	errUnstored = errors.New("its earlier content is not stored")
+	errLinked   = fmt.Errorf("it has hard links outside of the roots, or more than %d, which an undo cannot make again", maxOthers)
+	errLarge    = fmt.Errorf("its present content is larger than %d MiB or cannot be read, so it cannot be stored first", maxExact>>20)
 	errSpecial  = errors.New("it is or was a named pipe, a socket, a device or a folder that cannot be read")
-	errOpen     = errors.New("a program has it open for writing, which would write to the removed file")
+	errOpen     = errors.New("a program has it open for writing; end the program first")
 	errMoved    = errors.New("the call has moved it in from outside of the roots, where an undo cannot put it back")
 	errGap      = errors.New("somebody else changed it between these calls")
 )
 
-// errNoPath is the error of Restore if the change sets have no change at the paths.
-var errNoPath = errors.New("nothing was changed at this path")
+// ErrNoPath is the error of Restore if the change sets have no change at the paths.
+var ErrNoPath = errors.New("no change is recorded at this path")
 
 // step is one change that an undo reverts.
 type step struct {
 	Change
-	now   State // what is there
+	now   State // at present
 	alone bool  // made without its other names
-	taken bool  // what was there has been removed
+	taken bool  // the entry of now has been removed
 	force bool  // as in Request
 }
 
@@ -67,7 +68,7 @@ func (u *restoration) merge() error {
 		}
 	}
 	if len(all) == 0 {
-		return errNoPath
+		return ErrNoPath
 	}
 	u.changes = slices.SortedFunc(maps.Values(all), func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return nil
@@ -182,8 +183,7 @@ func (u *restoration) linkedAsBefore(st *step) bool {
 	})
 }
 
-// expected reports whether what is there is what the change left, or what an undo leaves that is
-// killed: nothing, between removing a folder or its opposite and making the other, or a folder
+// expected reports whether the path is as the change left it, or as a killed undo leaves it: nothing, between removing a folder or its opposite and making the other, or a folder
 // with a mode in which files can be made.
 func (st *step) expected() bool {
 	if st.now.same(&st.After) || st.now.same(&st.Before) { // the latter with other hard links
@@ -198,7 +198,7 @@ func (st *step) expected() bool {
 	return st.now.Kind == File && st.After.Kind == File && !st.After.Known && st.now.Stamp == st.After.Stamp
 }
 
-// stateAt returns what is at a path, with its content.
+// stateAt returns the present state of a path, with the hash of its content.
 func (s *Store) stateAt(path string) (State, error) {
 	spot, err := s.o.Roots.Spot(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +215,7 @@ func (s *Store) stateAt(path string) (State, error) {
 	return stateIn(l)
 }
 
-// stateIn returns the state of what was found. The content is hashed, not stored.
+// stateIn returns the state of the entry that l has found. It hashes the content, and does not store it.
 func stateIn(l *workspace.Look) (st State, err error) {
 	st = stateOf(fromInfo(l.Info))
 	switch st.Kind {

@@ -22,7 +22,7 @@ type Request struct {
 	Owner   session.Owner // who undoes
 	Call    string        // its call
 	Numbers []int         // change sets, undone together
-	Paths   []string      // only these paths and what is below them; none: all
+	Paths   []string      // only at and below these paths; none: all
 	DryRun  bool          // only find out what would be done
 	Force   bool          // also replace and remove what has changed since; only for the user
 	// Allowed returns an error for a path that must not be changed. nil: all are allowed.
@@ -37,7 +37,7 @@ type Outcome struct {
 	Refused   []Step
 }
 
-// Step is what was done at a path, or why nothing was done there.
+// Step describes the change at a path, or the reason why there is none.
 type Step struct {
 	Path string
 	Text string
@@ -59,7 +59,7 @@ type restoration struct {
 	made    map[inode]string // paths of files with several names that were made
 }
 
-// Restore undoes change sets. Several are undone as one: each path becomes what it was before
+// Restore undoes change sets. Several are undone as one: each path gets the state from before
 // the first. After an error, a part may be done; the change set Outcome.Number, if any, has it.
 func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 	if err := s.lock(ctx); err != nil {
@@ -79,7 +79,7 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		return u.out, err
 	}
 	if !r.DryRun {
-		u.sweep() // first: what is left may be further hard links of the files to undo
+		u.sweep() // first: these may be further hard links of the files to undo
 	}
 	if err := u.plan(ctx); err != nil {
 		return u.out, err
@@ -96,7 +96,7 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 	return u.out, u.run(ctx)
 }
 
-// check returns a check that accepts exactly what the plan found.
+// check accepts only the state that the plan has found.
 func (st *step) check(l *workspace.Look) error {
 	now, err := stateIn(l)
 	if err != nil {
@@ -111,7 +111,7 @@ func (st *step) check(l *workspace.Look) error {
 	return nil
 }
 
-// run does what was planned.
+// run stores the present contents, writes the change set of the undo, and makes the planned changes.
 func (u *restoration) run(ctx context.Context) error {
 	set := &Set{Header: Header{
 		Principal: u.r.Owner.Principal, Session: u.s.session(u.r.Owner), Tool: "Undo", Call: u.r.Call, Title: title(u.r.Numbers),
@@ -147,8 +147,8 @@ func (u *restoration) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// sweep removes what killed undos have left beside the paths of this one, if the change sets and the
-// store have it.
+// sweep removes files and links that killed undos have left beside the paths of this one, if the
+// change sets and the store have them.
 func (u *restoration) sweep() {
 	swept := map[string]bool{}
 	for i := range u.changes {
@@ -298,7 +298,7 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 		case !failed[st]:
 			u.did(st)
 			done = append(done, Change{Path: st.Path, Before: st.now, After: st.Before})
-		case st.taken: // removed, but what was there before could not be made
+		case st.taken: // removed, but the earlier entry could not be made
 			done = append(done, Change{Path: st.Path, Before: st.now})
 		}
 	}
@@ -348,7 +348,7 @@ func removeAt(st *step, at *workspace.Spot) (err error) {
 	return err
 }
 
-// make makes what was there before.
+// make gives a path its earlier state, except the mode of a folder.
 func (u *restoration) make(st *step, at *workspace.Spot) error {
 	var check func(*workspace.Look) error // of what is replaced; nil: nothing is
 	if st.now.Kind != Nothing && st.now.Kind != Folder && st.Before.Kind != Folder {

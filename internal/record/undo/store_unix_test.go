@@ -50,7 +50,7 @@ func TestStoreFails(t *testing.T) {
 		t.Error(covered, why)
 	}
 	out := c.undo(Request{Numbers: []int{2}})
-	if len(out.Done) != 0 || len(out.Refused) != 1 || out.Refused[0].Text != "what it was is not stored" {
+	if len(out.Done) != 0 || len(out.Refused) != 1 || out.Refused[0].Text != "its earlier content is not stored" {
 		t.Errorf("%+v", out)
 	}
 	// What an undo replaces has to be stored first.
