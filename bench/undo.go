@@ -1,4 +1,4 @@
-// Undo: what the recording of changes adds to commands, in trees of two sizes.
+// Undo: the time that recording changes adds to commands, in trees of two sizes.
 
 package main
 
@@ -24,13 +24,13 @@ const (
 	undoShare    = 1.1 // target for a build with the recording, of one without
 )
 
-// undoTree is a tree with what commands took in it, without and with the recording.
+// undoTree holds the times of commands in a tree, without and with the recording of changes.
 type undoTree struct {
 	files            int
 	commands, builds []*shellWay
 }
 
-// undos holds what undo costs.
+// undos holds the measured costs of undo.
 type undos struct {
 	trees  []*undoTree
 	disk   float64 // MB of the state folder after undoCalls calls in the smaller tree, without the base
@@ -116,7 +116,7 @@ func (u *undos) measure(ctx context.Context, ours *side, tmp string, files int) 
 	return errors.Join(turns(ctx, t.commands, undoCommands), turns(ctx, t.builds, undoBuilds))
 }
 
-// stateSize returns the size of what is stored for undo, in MB.
+// stateSize returns the size of the undo stores in the state folder, in MB.
 func stateSize() float64 {
 	dir := os.Getenv("MCP_TOOLSET_STATE_DIR")
 	if home, err := os.UserHomeDir(); dir == "" && err == nil {

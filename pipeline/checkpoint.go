@@ -60,7 +60,7 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 	if c.decision.Checkpoint {
 		if why := r.Secure(); why != "" {
 			r.End(ctx)
-			return nil, &refusal{stageRefused, "what it may destroy could be undone when it was allowed, and cannot any more: " + why, "Send the call again; the user is asked then."}
+			return nil, &refusal{stageRefused, "it was allowed because all that it may destroy could be restored, and that has changed: " + why, "Send the call again; the user is asked then."}
 		}
 	}
 	c.recording.Store(r)

@@ -137,7 +137,7 @@ func TestCoveredCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.execute(t.Context())
-	want := "what it may destroy could be undone when it was allowed, and cannot any more: " + pipe + " cannot be restored. Send the call again; the user is asked then."
+	want := "it was allowed because all that it may destroy could be restored, and that has changed: " + pipe + " cannot be restored. Send the call again; the user is asked then."
 	if err == nil || !strings.HasSuffix(err.Error(), want) || ran != 1 {
 		t.Errorf("%v, %d", err, ran)
 	}

@@ -185,7 +185,11 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 	if err != nil {
 		return err
 	}
-	out, err := s.Restore(ctx, undo.Request{Numbers: numbers, Path: path, DryRun: o.dry, Force: o.force})
+	var paths []string
+	if path != "" {
+		paths = []string{path}
+	}
+	out, err := s.Restore(ctx, undo.Request{Numbers: numbers, Paths: paths, DryRun: o.dry, Force: o.force})
 	text := out.Text(roots[0], o.dry)
 	if o.dry {
 		text += s.Diffs(&out, roots[0])
@@ -205,11 +209,11 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 // numbers returns the change sets to undo.
 func (o *undoOptions) numbers(s *undo.Store, number int) ([]int, error) {
 	fits := func(h *undo.Header) bool { return h.Number == number }
-	what := fmt.Sprintf("there is no change set %d; mcp-toolset undo --list has them", number)
+	what := fmt.Sprintf("there is no change set %d; mcp-toolset undo --list shows the numbers", number)
 	switch {
 	case o.session != "":
 		fits = func(h *undo.Header) bool { return h.Session == o.session }
-		what = fmt.Sprintf("there is no change set of a session %s; mcp-toolset undo --list has them", plain.Quote(o.session))
+		what = fmt.Sprintf("there is no change set of a session %s; mcp-toolset undo --list shows the sessions", plain.Quote(o.session))
 	case o.to != "":
 		since, err := since(o.to, time.Now())
 		if err != nil {
@@ -248,7 +252,7 @@ func since(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return now, usagef("--to: %q is no time; write 14:30, \"2026-11-25 14:30\", or how long ago, such as 20m", text)
+	return now, usagef("--to: %q is not a time; write 14:30, \"2026-11-25 14:30\", or how long ago, such as 20m", text)
 }
 
 // maxListed is the limit of change sets that --list shows.

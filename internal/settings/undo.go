@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// undoKey is the key of the recording of changes.
+// undoKey is the key of the setting undo.
 const undoKey = "undo"
 
 var undoKeys = []string{"destructive", "enabled", "quota"}
 
-// Undo is the setting undo: how changes are recorded so that they can be undone.
+// Undo holds the setting undo, which controls the recording of changes.
 type Undo struct {
 	Enabled     bool
 	Quota       int64 // bytes of a workspace; 0 means the default
-	Destructive bool  // commands are allowed that only destroy what could be restored
+	Destructive bool  // commands that destroy only files that could be restored run without a question
 }
 
 // undo holds the settings from which Undo is made.
@@ -68,7 +68,7 @@ func readSize(text string) (n int64, ok bool) {
 	return n, err == nil && n >= 16<<20 && n <= 1<<40 && n < math.MaxInt64
 }
 
-// Undo returns how changes are recorded. If s is nil, they are, with the default quota.
+// Undo returns the setting undo. If s is nil, recording is enabled with the default quota.
 func (s *Settings) Undo() Undo {
 	if s == nil {
 		return Undo{Enabled: true}

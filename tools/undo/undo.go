@@ -39,7 +39,7 @@ type Output struct {
 	Changed   int    `json:"changed" jsonschema:"Number of paths that were changed, or would be"`
 	Unchanged int    `json:"unchanged" jsonschema:"Number of paths that were as before already"`
 	Refused   int    `json:"refused" jsonschema:"Number of paths that were not undone"`
-	Text      string `json:"text" jsonschema:"What was done at each path"`
+	Text      string `json:"text" jsonschema:"The change at each path, or the reason why there is none"`
 }
 
 //go:embed prompt.md
@@ -96,7 +96,7 @@ func check(_ *tools.Env, in prepared) *policy.Decision {
 		return nil
 	}
 	return &policy.Decision{
-		Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "it changes files to what they were before",
+		Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "it restores earlier states of files",
 		Next: "use dry_run to see what it would do, or ask the user to undo it with mcp-toolset undo",
 	}
 }
@@ -127,7 +127,7 @@ func (in prepared) request(env *tools.Env) undo.Request {
 		Owner: env.Session.Owner(), Numbers: []int{in.ID}, Paths: in.Paths, DryRun: in.DryRun,
 		Allowed: func(path string) error {
 			if !env.Files.Allowed(path) {
-				return errors.New("the rules do not allow to change it here")
+				return errors.New("the rules do not allow a change of this path")
 			}
 			return nil
 		},
@@ -153,8 +153,10 @@ func run(ctx context.Context, env *tools.Env, in prepared, store *undo.Store) (t
 		return none, context.Cause(ctx)
 	case err != nil && out.Number > 0:
 		return none, fault.New("the undo stopped: "+plain.Line(err.Error()), fmt.Sprintf("Call it again to finish it, or undo %d to take back what it did.", out.Number))
+	case errors.Is(err, undo.ErrNoPath):
+		return none, fault.New(fmt.Sprintf("%d cannot be undone: %s", in.ID, err), "Use dry_run without paths to see the paths of the change set.")
 	case err != nil:
-		return none, fault.New(fmt.Sprintf("%d cannot be undone: %s", in.ID, plain.Line(err.Error())), "Ask the user to look at that with mcp-toolset undo.")
+		return none, fault.New(fmt.Sprintf("%d cannot be undone: %s", in.ID, plain.Line(err.Error())), "Ask the user to undo it with mcp-toolset undo.")
 	}
 	if in.DryRun {
 		text += store.Diffs(&out, env.Session.Dir)

@@ -172,12 +172,8 @@ func (s *Spot) PutFile(content io.Reader, mode fs.FileMode, owner Owner, check f
 	if err := renameNew(s.dir, t.name, ready); err != nil {
 		return cause(err)
 	}
-	t.name = ready
-	if err := s.place(ready, check); err != nil {
-		return err
-	}
 	t.name = ""
-	return nil
+	return s.place(ready, check)
 }
 
 // PutLink puts a symbolic link at the name, as PutFile does a file.
@@ -209,16 +205,21 @@ func (s *Spot) put(create func(temp string) error, check func(*Look) error) erro
 		_ = s.dir.Remove(temp)
 		return cause(err)
 	}
-	if err := s.place(temp, check); err != nil {
-		_ = s.dir.Remove(temp)
-		return err
-	}
-	return nil
+	return s.place(temp, check)
 }
 
-// place gives the temporary file its name. What had the name before is removed after check
-// has accepted it. After an error, the temporary file may still exist.
+// place gives the temporary file its name or, after an error, removes it. What had the name before
+// is removed after check has accepted it.
 func (s *Spot) place(temp string, check func(*Look) error) error {
+	mine, err := s.dir.Lstat(temp)
+	if err != nil {
+		return cause(err)
+	}
+	defer func() { // by now, temp may be the name of the file that was taken away
+		if now, err := s.dir.Lstat(temp); err == nil && os.SameFile(now, mine) {
+			_ = s.dir.Remove(temp)
+		}
+	}()
 	if check == nil {
 		err := renameNew(s.dir, temp, s.name)
 		if errors.Is(err, fs.ErrExist) {
@@ -229,10 +230,6 @@ func (s *Spot) place(temp string, check func(*Look) error) error {
 	// A first look, so that a difference is usually found before anything moves.
 	if err := s.accepted(check); err != nil {
 		return err
-	}
-	mine, err := s.dir.Lstat(temp)
-	if err != nil {
-		return cause(err)
 	}
 	err = swapNames(s.dir, temp, s.name)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, errInvalid) {
@@ -254,14 +251,14 @@ func (s *Spot) place(temp string, check func(*Look) error) error {
 	return cause(s.dir.Remove(temp))
 }
 
-// save gives what is at the spot a name that no sweep removes, and returns an error with it.
+// save gives the file at the spot a name that no sweep removes, and returns an error with it.
 func (s *Spot) save(of string) error {
 	name := spotName(of)
 	name = name[1:len(name)-len(spotEnd)] + ".saved"
 	if err := renameNew(s.dir, s.name, name); err != nil {
-		return fmt.Errorf("it is now at %s: %w", s.name, cause(err))
+		return fmt.Errorf("the file is now at %s, which a person must rename: %w", s.name, cause(err))
 	}
-	return fmt.Errorf("it is now at %s", name)
+	return fmt.Errorf("the file is now at %s; rename it back", name)
 }
 
 func (s *Spot) accepted(check func(*Look) error) error {

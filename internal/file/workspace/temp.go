@@ -45,16 +45,11 @@ var (
 // owner can access it until it gets the mode of the old file. Otherwise it has from the
 // start the mode that the umask and the folder's default access control list allow.
 func newTemp(dir *os.Root, name string, private bool) (*temp, error) {
-	return newTempAs(dir, tempName(name), private)
-}
-
-// newTempAs is newTemp with the name of the temporary file.
-func newTempAs(dir *os.Root, temporary string, private bool) (*temp, error) {
 	perm := fs.FileMode(0o666)
 	if private {
 		perm = 0o600
 	}
-	t := &temp{dir: dir, name: temporary}
+	t := &temp{dir: dir, name: tempName(name)}
 	// O_EXCL never follows a link.
 	file, err := makeFile(dir, t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {

@@ -308,15 +308,8 @@ const maxBase = 256 << 20
 
 // load reads the base of an earlier server. It trusts only contents that the store has.
 func (s *Store) load() {
-	data, _, err := state.ReadTrusted(filepath.Join(s.dir, "base"), maxBase)
-	if err == nil {
-		data, err = s.objects.decodeAll(data)
-	}
 	t := new(tree)
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(data)).Decode(t)
-	}
-	if err != nil {
+	if err := s.readTree(filepath.Join(s.dir, "base"), t); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.o.Log.Warn("the base of the undo store is made again", "error", err.Error())
 		}
@@ -328,4 +321,16 @@ func (s *Store) load() {
 		}
 	})
 	s.base = t
+}
+
+// readTree reads a file that save or Secure has written into v.
+func (s *Store) readTree(path string, v any) error {
+	data, _, err := state.ReadTrusted(path, maxBase)
+	if err == nil {
+		data, err = s.objects.decodeAll(data)
+	}
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(data)).Decode(v)
+	}
+	return err
 }

@@ -5,7 +5,6 @@ package undo
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 )
 
@@ -18,11 +17,3 @@ func list(context.Context, []string, []string) (*tree, error) { return nil, erro
 func (s *stamp) fill(any) {}
 
 func born(string) (at time.Time, ok bool) { return at, false }
-
-func statFile(f *os.File) (s stamp, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return s, err
-	}
-	return fromInfo(info), nil
-}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -229,13 +228,4 @@ func (s *stamp) fill(sys any) {
 		return
 	}
 	s.Changed, s.Inode, s.Device, s.Links, s.User, s.Group = changed(st), st.Ino, uint64(st.Dev), uint32(st.Nlink), st.Uid, st.Gid
-}
-
-// statFile returns the stamp of an open file.
-func statFile(f *os.File) (s stamp, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return s, err
-	}
-	return fromInfo(info), nil
 }

@@ -88,7 +88,10 @@ func openObjects(dir string, quota int64) (*objects, error) {
 	if o.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBase), zstd.WithDecoderLowmem(true)); err != nil {
 		return nil, err
 	}
-	return o, o.refresh()
+	if err := o.refresh(); err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	return o, nil
 }
 
 // refresh reads the packs that other processes have added or extended. The caller must hold

@@ -60,11 +60,17 @@ func (s *Store) Resume(ctx context.Context) error {
 	return s.open()
 }
 
+// pendings returns the paths of the files by Secure.
+func (s *Store) pendings() []string {
+	paths, _ := filepath.Glob(filepath.Join(s.dir, pendingBegin+"*")) // fails only for a bad pattern
+	return paths
+}
+
 // resume is Resume for the one who opens the store. Calls that cannot be resumed are forgotten.
 func (s *Store) resume() error {
-	left, err := filepath.Glob(filepath.Join(s.dir, pendingBegin+"*"))
-	if err != nil || len(left) == 0 {
-		return err
+	left := s.pendings()
+	if len(left) == 0 {
+		return nil
 	}
 	release, err := s.exclusive("sets.lock")
 	if err != nil {
@@ -77,13 +83,7 @@ func (s *Store) resume() error {
 			break
 		}
 		var p pending
-		data, _, err := state.ReadTrusted(path, maxBase)
-		if err == nil {
-			data, err = s.objects.decodeAll(data)
-		}
-		if err == nil {
-			err = gob.NewDecoder(bytes.NewReader(data)).Decode(&p)
-		}
+		err := s.readTree(path, &p)
 		if err == nil {
 			r := &Recording{s: s, began: p.Began, whole: true, start: p.Start}
 			set := &Set{Header: p.Header}

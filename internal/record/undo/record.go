@@ -29,7 +29,7 @@ type Recording struct {
 	s     *Store
 	call  Call
 	began time.Time
-	whole bool  // whatever is in the roots may change
+	whole bool  // the call may change anything in the roots
 	start *tree // the listing before the call; nil if there is none
 	why   error // why there is none
 	// pending is the path of the file by Secure; "": none
@@ -68,9 +68,6 @@ func (s *Store) Begin(ctx context.Context, c Call) (*Recording, error) {
 func (s *Store) BeginExact(c Call) *Recording {
 	return &Recording{s: s, call: c, began: s.o.Now()}
 }
-
-// Whole reports whether the call may change anything in the roots.
-func (r *Recording) Whole() bool { return r.whole }
 
 func notCovered(n int, some []string) string {
 	if n == 0 {
@@ -154,8 +151,8 @@ func stateOf(st stamp) State {
 	return State{Kind: st.kind(), Mode: st.Mode & bits, Size: st.Size, User: st.User, Group: st.Group, Links: st.Links, Stamp: st, Known: st.kind() == Folder}
 }
 
-// maxLate is the time after the answer of a call for which changes of what it left running are
-// recorded. Later, most changes would be those of others.
+// maxLate is the time after the answer of a call for which the changes of processes that it
+// left running are recorded. Later, most changes would be those of others.
 const maxLate = 10 * time.Minute
 
 // Hold keeps the recording open after the end of the call, until release is called or a limit

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,8 +22,7 @@ type Request struct {
 	Owner   session.Owner // who undoes
 	Call    string        // its call
 	Numbers []int         // change sets, undone together
-	Path    string        // only this path and what is below it; "": all
-	Paths   []string      // only these paths and what is below them; none: all
+	Paths   []string      // only at and below these paths; none: all
 	DryRun  bool          // only find out what would be done
 	Force   bool          // also replace and remove what has changed since; only for the user
 	// Allowed returns an error for a path that must not be changed. nil: all are allowed.
@@ -39,27 +37,12 @@ type Outcome struct {
 	Refused   []Step
 }
 
-// Step is what was done at a path, or why nothing was done there.
+// Step describes the change at a path, or the reason why there is none.
 type Step struct {
 	Path string
 	Text string
 	c    *Change
 }
-
-// Refusals.
-var (
-	errChanged  = errors.New("changed since")
-	errUnstored = errors.New("what it was is not stored")
-	errLinked   = errors.New("it has hard links outside of the roots or too many, which cannot be made again")
-	errLarge    = errors.New("what it is now is too large to be stored first")
-	errSpecial  = errors.New("it is or was a named pipe, a socket, a device or a folder that cannot be read")
-	errOpen     = errors.New("a program has it open for writing, which would write to the removed file")
-	errMoved    = errors.New("the call has moved it in from outside of the roots, where an undo cannot put it back")
-	errGap      = errors.New("somebody else changed it between these calls")
-)
-
-// ErrNoPath is the error of Restore if the change sets have no change at the paths.
-var ErrNoPath = errors.New("nothing was changed at this path")
 
 // syncers is the number of files that an undo makes at the same time.
 const syncers = 16
@@ -70,21 +53,13 @@ type restoration struct {
 	r     Request
 	steps []*step
 
-	changes []Change // all that is asked for
+	changes []Change        // all that is asked for, sorted by path
+	gap     map[string]bool // paths that others changed between two of the change sets
 	out     Outcome
 	made    map[inode]string // paths of files with several names that were made
 }
 
-// step is one change that an undo reverts.
-type step struct {
-	Change
-	now   State // what is there
-	alone bool  // made without its other names
-	taken bool  // what was there has been removed
-	force bool  // as in Request
-}
-
-// Restore undoes change sets. Several are undone as one: each path becomes what it was before
+// Restore undoes change sets. Several are undone as one: each path gets the state from before
 // the first. After an error, a part may be done; the change set Outcome.Number, if any, has it.
 func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 	if err := s.lock(ctx); err != nil {
@@ -99,7 +74,13 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer release()
-	u := &restoration{s: s, r: r, made: map[inode]string{}}
+	u := &restoration{s: s, r: r, gap: map[string]bool{}, made: map[inode]string{}}
+	if err := u.merge(); err != nil {
+		return u.out, err
+	}
+	if !r.DryRun {
+		u.sweep() // first: these may be further hard links of the files to undo
+	}
 	if err := u.plan(ctx); err != nil {
 		return u.out, err
 	}
@@ -109,245 +90,13 @@ func (s *Store) Restore(ctx context.Context, r Request) (Outcome, error) {
 		}
 		return u.out, nil
 	}
-	u.sweep()
 	if len(u.steps) == 0 {
 		return u.out, nil
 	}
 	return u.out, u.run(ctx)
 }
 
-// wanted reports whether the request selects a path.
-func (r *Request) wanted(path string) bool {
-	if r.Path != "" && !workspace.Within(r.Path, path) {
-		return false
-	}
-	return len(r.Paths) == 0 || slices.ContainsFunc(r.Paths, func(p string) bool { return workspace.Within(p, path) })
-}
-
-// merged returns the changes of all change sets as one, sorted by path. A path that was changed
-// by others between two of them has an errGap.
-func (u *restoration) merged() ([]Change, map[string]bool, error) {
-	numbers := slices.Clone(u.r.Numbers)
-	slices.Sort(numbers)
-	all, gap := map[string]Change{}, map[string]bool{}
-	for _, n := range numbers {
-		set, err := u.s.read(n, true)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, c := range set.Changes {
-			if !u.r.wanted(c.Path) {
-				continue
-			}
-			if first, ok := all[c.Path]; ok {
-				if !first.After.same(&c.Before) && !(first.After.Stamp == c.Before.Stamp && first.After.Kind == c.Before.Kind) {
-					gap[c.Path] = true
-				}
-				c.Before = first.Before
-			}
-			all[c.Path] = c
-		}
-	}
-	out := make([]Change, 0, len(all))
-	for _, c := range all {
-		out = append(out, c)
-	}
-	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return out, gap, nil
-}
-
-// plan finds out what to do at each path.
-func (u *restoration) plan(ctx context.Context) error {
-	changes, gap, err := u.merged()
-	if err != nil {
-		return err
-	}
-	u.changes = changes
-	if len(changes) == 0 {
-		return ErrNoPath
-	}
-	for i := range changes {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		st := &step{Change: changes[i], force: u.r.Force}
-		err := u.consider(st, gap[st.Path])
-		switch {
-		case errors.Is(err, workspace.ErrNoChange):
-			u.out.Unchanged++
-		case err != nil:
-			u.refuse(st, err)
-		default:
-			u.steps = append(u.steps, st)
-		}
-	}
-	return u.findOthers(ctx)
-}
-
-// findOthers completes the other names of the files that are there now, so that the undo can be
-// undone. A file with names elsewhere is only removed, not replaced.
-func (u *restoration) findOthers(ctx context.Context) error {
-	if !slices.ContainsFunc(u.steps, func(st *step) bool { return st.now.Kind == File && st.now.Links > 1 }) {
-		return nil
-	}
-	t, err := u.s.look(ctx, listing)
-	if err != nil {
-		return err
-	}
-	groups := t.groups()
-	u.steps = slices.DeleteFunc(u.steps, func(st *step) bool {
-		if st.now.Kind != File || st.now.Links <= 1 {
-			return false
-		}
-		st.now.findOthers(st.Path, groups)
-		refused := st.now.Others == nil && st.Before.Kind != Nothing && !u.r.Force
-		if refused {
-			u.refuse(st, errLinked)
-		}
-		return refused
-	})
-	return nil
-}
-
-// consider returns nil if the change can be reverted, ErrNoChange if that is not necessary, and
-// otherwise the reason why not.
-func (u *restoration) consider(st *step, gap bool) error {
-	var err error
-	if st.now, err = u.s.stateAt(st.Path); err != nil {
-		return err
-	}
-	switch {
-	case st.now.same(&st.Before) && u.linkedAsBefore(st):
-		return workspace.ErrNoChange
-	case st.now.Kind == Special || st.After.Kind == Special || st.Before.Kind == Special || st.Before.Kind == Folder && !st.Before.Known:
-		return errSpecial
-	case !st.Before.Known && st.Before.Kind != Nothing:
-		return errUnstored
-	case !st.Before.restorable() && !u.r.Force:
-		return errLinked
-	}
-	if st.Before.Kind == File {
-		if _, err := u.s.objects.get(st.Before.Hash); err != nil {
-			return err
-		}
-	}
-	if u.r.Allowed != nil {
-		if err := u.r.Allowed(st.Path); err != nil {
-			return err
-		}
-	}
-	if !st.expected() && !u.r.Force {
-		return errChanged
-	}
-	switch {
-	case gap && !u.r.Force:
-		return errGap
-	case st.open(&st.now):
-		return errOpen
-	case st.Before.Kind == Nothing && st.After.Moved && !u.r.Force:
-		return errMoved
-	case st.now.Kind == File && !st.now.Known && !st.modeOnly():
-		return errLarge
-	}
-	return nil
-}
-
-// modeOnly reports whether the change was only one of the mode, by the stamps.
-func (st *step) modeOnly() bool {
-	b, n := &st.Before.Stamp, &st.now.Stamp
-	return st.now.Stamp == st.After.Stamp && b.Inode == n.Inode && b.Device == n.Device && b.Size == n.Size && b.Modified == n.Modified
-}
-
-// linkedAsBefore reports whether the file at the path of a change has another name of before, or
-// none if it had none.
-func (u *restoration) linkedAsBefore(st *step) bool {
-	switch {
-	case !st.relinked() || st.now.Kind != File:
-		return true
-	case st.Before.Links <= 1:
-		return st.now.Links <= 1
-	}
-	return slices.ContainsFunc(st.Before.Others, func(path string) bool {
-		other := u.s.lookAt(path)
-		return other != nil && inodeOf(fromInfo(other.Info)) == inodeOf(st.now.Stamp)
-	})
-}
-
-func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
-
-// expected reports whether what is there is what the change left, or what an undo leaves that is
-// killed: nothing, between removing a folder or its opposite and making the other, or a folder
-// with a mode in which files can be made.
-func (st *step) expected() bool {
-	if st.now.same(&st.After) || st.now.same(&st.Before) { // the latter with other hard links
-		return true
-	}
-	if st.now.Kind == Folder && (st.Before.Kind == Folder || st.After.Kind == Folder) {
-		return st.now.Mode == 0o700 || st.After.Kind == Folder && st.now.Mode == st.After.Mode|0o700
-	}
-	if st.now.Kind == Nothing && st.After.Kind != Nothing && st.Before.Kind != Nothing && (st.After.Kind == Folder) != (st.Before.Kind == Folder) {
-		return true
-	}
-	return st.now.Kind == File && st.After.Kind == File && !st.After.Known && st.now.Stamp == st.After.Stamp
-}
-
-// stateAt returns what is at a path, with its content.
-func (s *Store) stateAt(path string) (State, error) {
-	spot, err := s.o.Roots.Spot(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return State{}, nil
-	}
-	if err != nil {
-		return State{}, err
-	}
-	defer spot.Close()
-	l, err := spot.Look()
-	if err != nil || l == nil {
-		return State{}, err
-	}
-	return stateIn(l)
-}
-
-// stateIn returns the state of what was found. The content is hashed, not stored.
-func stateIn(l *workspace.Look) (st State, err error) {
-	st = stateOf(fromInfo(l.Info))
-	switch st.Kind {
-	case Link:
-		st.Target, err = l.Target()
-		st.Known = err == nil
-	case File:
-		if st.Size > maxExact {
-			return st, nil
-		}
-		file, err := l.Open()
-		if errors.Is(err, fs.ErrPermission) {
-			return st, nil
-		}
-		if err != nil {
-			return st, err
-		}
-		defer file.Close()
-		st.writing = workspace.Writing(file)
-		st.Hash, st.Known, err = hashOf(file, st.Stamp)
-		return st, err
-	}
-	return st, err
-}
-
-func hashOf(file *os.File, want stamp) (hash Hash, known bool, err error) {
-	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(file, maxExact+1))
-	if err != nil {
-		return hash, false, err
-	}
-	now, err := statFile(file)
-	if err != nil || n != want.Size || now.Size != want.Size || now.Modified != want.Modified {
-		return hash, false, errors.Join(err, errChanged)
-	}
-	return Hash(h.Sum(nil)), true, nil
-}
-
-// check returns a check that accepts exactly what the plan found.
+// check accepts only the state that the plan has found.
 func (st *step) check(l *workspace.Look) error {
 	now, err := stateIn(l)
 	if err != nil {
@@ -362,11 +111,7 @@ func (st *step) check(l *workspace.Look) error {
 	return nil
 }
 
-// open reports whether a program may write to the file that is at the path now after the undo has
-// taken it away.
-func (st *step) open(now *State) bool { return now.writing && !st.force && !st.modeOnly() }
-
-// run does what was planned.
+// run stores the present contents, writes the change set of the undo, and makes the planned changes.
 func (u *restoration) run(ctx context.Context) error {
 	set := &Set{Header: Header{
 		Principal: u.r.Owner.Principal, Session: u.s.session(u.r.Owner), Tool: "Undo", Call: u.r.Call, Title: title(u.r.Numbers),
@@ -402,7 +147,8 @@ func (u *restoration) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// sweep removes what killed undos have left beside the paths of this one, if the store has it.
+// sweep removes files and links that killed undos have left beside the paths of this one, if the
+// change sets and the store have them.
 func (u *restoration) sweep() {
 	swept := map[string]bool{}
 	for i := range u.changes {
@@ -419,7 +165,7 @@ func (u *restoration) sweep() {
 			for _, spot := range left {
 				_ = spot.Remove(func(l *workspace.Look) error {
 					now, err := stateIn(l)
-					if err == nil && (now.Kind == Link || now.Kind == File && now.Known && u.s.objects.has(now.Hash)) {
+					if err == nil && u.has(&now) && (now.Kind == Link || u.s.objects.has(now.Hash)) {
 						return nil
 					}
 					return errChanged
@@ -428,6 +174,15 @@ func (u *restoration) sweep() {
 			}
 		}
 	}
+}
+
+// has reports whether the change sets have the content of a file or the target of a link.
+func (u *restoration) has(st *State) bool {
+	return slices.ContainsFunc(u.changes, func(c Change) bool {
+		return slices.ContainsFunc([]State{c.Before, c.After}, func(o State) bool {
+			return o.Kind == st.Kind && o.Known && st.Known && o.Hash == st.Hash && o.Target == st.Target
+		})
+	})
 }
 
 func title(numbers []int) string {
@@ -543,17 +298,11 @@ func (u *restoration) execute(ctx context.Context) (done []Change) {
 		case !failed[st]:
 			u.did(st)
 			done = append(done, Change{Path: st.Path, Before: st.now, After: st.Before})
-		case st.taken: // removed, but what was there before could not be made
+		case st.taken: // removed, but the earlier entry could not be made
 			done = append(done, Change{Path: st.Path, Before: st.now})
 		}
 	}
 	return done
-}
-
-// single reports whether what the step makes is a file without other names, so that it depends on no
-// other step than those for folders, and small enough to have many in memory.
-func (st *step) single() bool {
-	return st.Before.Kind == File && st.Before.Links <= 1 && st.Before.Size <= 1<<20
 }
 
 // sync syncs the folders in which something was changed. It ignores errors: the change set has all
@@ -599,7 +348,7 @@ func removeAt(st *step, at *workspace.Spot) (err error) {
 	return err
 }
 
-// make makes what was there before.
+// make gives a path its earlier state, except the mode of a folder.
 func (u *restoration) make(st *step, at *workspace.Spot) error {
 	var check func(*workspace.Look) error // of what is replaced; nil: nothing is
 	if st.now.Kind != Nothing && st.now.Kind != Folder && st.Before.Kind != Folder {

@@ -39,8 +39,8 @@ type Set struct {
 	Changes []Change
 }
 
-// ErrNone is the error for a change set that does not exist.
-var ErrNone = errors.New("there is no such change set")
+// errNone is the error for a change set that does not exist.
+var errNone = errors.New("there is no such change set")
 
 // Dir returns the folder of the store of a workspace, whose first root identifies it.
 func Dir(stateDir string, roots []string) string {
@@ -201,7 +201,7 @@ const maxSet = 256 << 20
 func (s *Store) read(number int, whole bool) (*Set, error) {
 	data, _, err := state.ReadTrusted(s.setPath(number), maxSet)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNone
+		return nil, errNone
 	}
 	if err != nil {
 		return nil, err
@@ -303,7 +303,8 @@ func (s *Store) remove(number int) error {
 	return os.Remove(s.setPath(number))
 }
 
-// collect removes the contents that neither the change sets nor the base have.
+// collect removes the contents that neither the change sets, nor the base, nor calls that can be
+// resumed have.
 func (s *Store) collect(numbers []int, share int64) error {
 	live := map[Hash]bool{}
 	for _, n := range numbers {
@@ -319,8 +320,18 @@ func (s *Store) collect(numbers []int, share int64) error {
 			}
 		}
 	}
-	if s.base != nil {
-		s.base.each(func(_ string, _ int, e *entry) {
+	trees := []*tree{s.base}
+	for _, path := range s.pendings() {
+		var p pending
+		if s.readTree(path, &p) == nil { // otherwise, it cannot be resumed either
+			trees = append(trees, p.Start)
+		}
+	}
+	for _, t := range trees {
+		if t == nil {
+			continue
+		}
+		t.each(func(_ string, _ int, e *entry) {
 			if e.Content != nil && e.Stamp.kind() == File {
 				live[e.Content.Hash] = true
 			}

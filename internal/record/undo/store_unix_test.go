@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -49,7 +50,7 @@ func TestStoreFails(t *testing.T) {
 		t.Error(covered, why)
 	}
 	out := c.undo(Request{Numbers: []int{2}})
-	if len(out.Done) != 0 || len(out.Refused) != 1 || out.Refused[0].Text != "what it was is not stored" {
+	if len(out.Done) != 0 || len(out.Refused) != 1 || out.Refused[0].Text != "its earlier content is not stored" {
 		t.Errorf("%+v", out)
 	}
 	// What an undo replaces has to be stored first.
@@ -75,6 +76,27 @@ func TestStoreFails(t *testing.T) {
 	c.undo(Request{Numbers: []int{c.last()}})
 	if data, _ := os.ReadFile(c.path("a")); string(data) != "fourth" {
 		t.Errorf("%q", data)
+	}
+}
+
+// TestNotOpened checks that attempts to open a store that cannot be opened leave nothing.
+func TestNotOpened(t *testing.T) {
+	for name, block := range map[string]func(path string) error{
+		workspaceFile: func(path string) error { return os.Mkdir(path, 0o700) },
+		"packs":       func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		c := newScene(t)
+		if err := errors.Join(os.MkdirAll(c.s.dir, 0o700), block(filepath.Join(c.s.dir, name))); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := c.s.Restore(t.Context(), Request{Numbers: []int{1}}); err == nil {
+				t.Error("opened")
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(c.s.dir, "live-*")); err != nil || len(left) > 0 || c.s.live != nil {
+			t.Error(left, err)
+		}
 	}
 }
 
@@ -245,8 +267,11 @@ func TestPending(t *testing.T) {
 	if n := c.last(); n != 0 {
 		t.Error(n)
 	}
-	c.s.Close()
 	other.live.Close() // as a kill does
+	if err := c.s.collect(nil, 90); err != nil {
+		t.Fatal(err)
+	}
+	c.s.Close()
 	if err := c.open().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -341,6 +366,39 @@ func TestNames(t *testing.T) {
 	}
 	close(stop)
 	wait.Wait()
+}
+
+// TestSweep checks that an undo removes what a killed one has left only if it can be made again by
+// the same change set, and that it is not in the way.
+func TestSweep(t *testing.T) {
+	c := newScene(t)
+	c.write("a", "first")
+	c.write("other", "of the user")
+	c.call(func() {
+		c.write("a", "second")
+		os.Symlink("target", c.path("link"))
+	})
+	left := func(n int) string { return c.path(fmt.Sprintf(".x.mcp-toolset-%016x.undo", n)) }
+	for n, text := range []string{"first", "second", "of the user"} {
+		if err := os.WriteFile(left(n), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, target := range []string{"target", "of the user"} {
+		if err := os.Symlink(target, left(10+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(c.path("a"), left(20)); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.undo(Request{Numbers: []int{1}}); len(out.Done) != 2 || len(out.Refused) > 0 {
+		t.Errorf("%+v", out)
+	}
+	there, err := filepath.Glob(c.path(".*"))
+	if want := []string{left(2), left(11)}; err != nil || !slices.Equal(there, want) {
+		t.Errorf("%q, want %q; %v", there, want, err)
+	}
 }
 
 // TestHalf checks that a forced undo that removes a file and cannot make what was there before can

@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/internal/file/workspace"
 )
 
-// Kind is the kind of what is at a path.
+// Kind is the type of the entry at a path.
 type Kind byte
 
 // The kinds.
@@ -134,7 +134,7 @@ type job struct {
 	rank int
 }
 
-// jobs returns what is to be stored, in order of importance: sources before repositories, and
+// jobs returns the files and links to store, in order of importance: sources before repositories, and
 // those before what tools can make again; small files first.
 func (t *tree) jobs() []job {
 	var out, mapped []job
@@ -198,12 +198,14 @@ func join(dir, name string) string {
 // inode identifies a file with several names.
 type inode struct{ device, number uint64 }
 
+func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
+
 // groups returns the paths of each file that has several names.
 func (t *tree) groups() map[inode][]string {
 	out := map[inode][]string{}
 	t.each(func(path string, _ int, e *entry) {
 		if e.Stamp.kind() == File && e.Stamp.Links > 1 {
-			key := inode{e.Stamp.Device, e.Stamp.Inode}
+			key := inodeOf(e.Stamp)
 			out[key] = append(out[key], path)
 		}
 	})
@@ -221,7 +223,7 @@ func (t *tree) inodes() map[inode]bool {
 	return out
 }
 
-// State is what was at a path.
+// State describes the entry at a path at some time.
 type State struct {
 	Kind        Kind
 	Mode        fs.FileMode // permission bits
@@ -299,7 +301,7 @@ type Change struct {
 // further names.
 func (c *Change) relinked() bool {
 	b, a := &c.Before, &c.After
-	return b.Kind == File && a.Kind == File && (b.Links > 1 || a.Links > 1) && (b.Stamp.Inode != a.Stamp.Inode || b.Stamp.Device != a.Stamp.Device)
+	return b.Kind == File && a.Kind == File && (b.Links > 1 || a.Links > 1) && inodeOf(b.Stamp) != inodeOf(a.Stamp)
 }
 
 // pair is a difference between two listings; either entry may be nil.
@@ -318,7 +320,7 @@ func diff(old, fresh *tree) (out []pair) {
 			}
 			diffDirs(f.Name, o.Sub, f.Sub, &out)
 			if inodeOf(o.Stamp) != inodeOf(f.Stamp) {
-				// Another folder took the place of the root. What is in it only may be older than the call.
+				// Another folder took the place of the root. Its other entries may be older than the call.
 				out = slices.DeleteFunc(out, func(p pair) bool { return p.before == nil && workspace.Within(f.Name, p.path) })
 			}
 		}
@@ -357,7 +359,7 @@ func diffDirs(path string, old, fresh *dir, out *[]pair) {
 		if p.after != nil {
 			is = p.after.Sub
 		}
-		// What was in a folder that could not be read is unknown, so nothing in it is new.
+		// The entries of a folder that could not be read are unknown, so none of them counts as new.
 		if was != nil || is != nil && (p.before == nil || !p.before.unread()) {
 			diffDirs(p.path, was, is, out)
 		}
@@ -382,7 +384,7 @@ func skipped(name string) bool {
 	return name != "" && name[0] == '.' && (workspace.IsTempName(name) || workspace.IsSpotName(name))
 }
 
-// fromInfo returns a stamp of what is at a path now.
+// fromInfo returns the stamp in info.
 func fromInfo(info os.FileInfo) stamp {
 	s := stamp{Size: info.Size(), Modified: info.ModTime().UnixNano(), Mode: info.Mode(), Links: 1}
 	s.fill(info.Sys())
@@ -390,4 +392,13 @@ func fromInfo(info os.FileInfo) stamp {
 		s.Size = 0
 	}
 	return s
+}
+
+// statFile returns the stamp of an open file.
+func statFile(f *os.File) (s stamp, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return s, err
+	}
+	return fromInfo(info), nil
 }

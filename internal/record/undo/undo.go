@@ -28,6 +28,7 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,14 +199,17 @@ func (s *Store) open() error {
 	}
 	objects, err := openObjects(filepath.Join(s.dir, "packs"), s.o.Quota)
 	if err != nil {
-		return errors.Join(err, s.live.Close())
+		s.end()
+		return err
 	}
 	s.objects = objects
 	s.load()
 	_, err = os.Lstat(s.failedPath())
 	s.listed = err == nil
 	s.forgetOthers()
-	return errors.Join(s.resume(), s.prune())
+	err = s.resume()
+	s.tidy()
+	return err
 }
 
 // begin marks the store as used by this process.
@@ -218,10 +222,20 @@ func (s *Store) begin() error {
 	if s.live, err = os.CreateTemp(s.dir, "live-"); err != nil {
 		return err
 	}
-	if _, err = filelock.TryLock(s.live); err != nil {
-		return err
+	if _, err = filelock.TryLock(s.live); err == nil {
+		err = s.describe()
 	}
-	return s.describe()
+	if err != nil {
+		s.end()
+	}
+	return err
+}
+
+// end removes the mark of begin.
+func (s *Store) end() {
+	_ = s.live.Close()
+	_ = os.Remove(s.live.Name())
+	s.live = nil
 }
 
 // exclusive takes a lock between processes.
@@ -234,7 +248,7 @@ func (s *Store) exclusive(name string) (release func(), err error) {
 	defer cancel()
 	if err := filelock.Lock(ctx, file); err != nil {
 		_ = file.Close()
-		return nil, context.Cause(ctx)
+		return nil, cmp.Or(context.Cause(ctx), fmt.Errorf("locking the undo store: %w", err))
 	}
 	return func() { _ = file.Close() }, nil
 }
@@ -284,9 +298,8 @@ func (s *Store) Close() error {
 	if s.objects == nil {
 		return nil
 	}
-	err := s.save()
-	mark := s.live.Name()
-	err = errors.Join(err, s.objects.close(), os.Remove(mark), s.live.Close())
+	err := errors.Join(s.save(), s.objects.close())
+	s.end()
 	s.objects = nil
 	return err
 }

@@ -239,7 +239,7 @@ func TestOpen(t *testing.T) {
 	}
 	defer f.Close()
 	out := c.undo(Request{Numbers: []int{1}})
-	if len(out.Refused) != 1 || out.Refused[0].Text != "a program has it open for writing, which would write to the removed file" {
+	if len(out.Refused) != 1 || out.Refused[0].Text != "a program has it open for writing; end the program first" {
 		t.Errorf("%+v", out)
 	}
 	if out := c.undo(Request{Numbers: []int{1}, Force: true}); len(out.Done) != 1 {
