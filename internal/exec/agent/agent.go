@@ -108,12 +108,12 @@ type Registry struct {
 	agents   map[session.Owner]*agent // by their sessions
 	profiles map[profileKey]*session.Profile
 	number   int // of the last agent without a name
-	opening  map[session.Owner]int
+	opening  map[*agent]bool // that Start makes
 }
 
 // New returns a registry without agents.
 func New(o Options) *Registry {
-	return &Registry{Options: o, agents: map[session.Owner]*agent{}, profiles: map[profileKey]*session.Profile{}, opening: map[session.Owner]int{}}
+	return &Registry{Options: o, agents: map[session.Owner]*agent{}, profiles: map[profileKey]*session.Profile{}, opening: map[*agent]bool{}}
 }
 
 // agent is an agent with its conversation.

@@ -549,6 +549,16 @@ func TestRegistry(t *testing.T) {
 		for _, run := range runs[1:] {
 			_ = run.Stop("a test")
 		}
+		open := w.Open
+		w.Open = func(parent session.View, name, call string, p *session.Profile) Session {
+			refused(w.env, Request{Name: name}, "another agent, session or team has the name twin. Use another name; SendMessage continues an agent that has ended its task.")
+			if _, ok, _ := w.Continue(t.Context(), w.env, name, "more"); ok {
+				t.Error("an agent was continued before it began")
+			}
+			return open(parent, name, call, p)
+		}
+		_ = w.start(Request{Name: "twin"}).Stop("a test")
+		w.Open = open
 		// An agent of an agent counts for its client, and has no agent itself.
 		child, err := w.Start(t.Context(), &tools.Env{Session: runs[0].a.session.View()}, Request{Prompt: "p"})
 		if err != nil {

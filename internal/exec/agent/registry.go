@@ -26,9 +26,7 @@ func (r *Registry) Start(ctx context.Context, env *tools.Env, q Request) (*Run, 
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.opening[a.root]--; r.opening[a.root] == 0 {
-			delete(r.opening, a.root)
-		}
+		delete(r.opening, a)
 	}()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
 	a.session = r.Open(env.Session, a.name, env.ID, r.profileOf(a, env.Session))
@@ -47,12 +45,13 @@ func (r *Registry) profileOf(a *agent, parent session.View) *session.Profile {
 	return r.profile(a.kind, parent, a.depth)
 }
 
-// reserve returns an agent without a session. Until opening is decremented, it counts as running.
+// reserve returns an agent without a session. While it is in opening, it counts as running and has
+// its name.
 func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	if err := r.Check(q); err != nil {
 		return nil, err
 	}
-	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Owner(), depth: 1, isolated: q.Isolation, window: r.Limits.Window}
+	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Owner(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
 	a.kind, _ = r.Find(q.Type)
 	if small, _ := IsSmall(q.Model); small || q.Model == "" && a.kind.Small {
 		a.model = r.Small
@@ -75,25 +74,28 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	if err := r.room(a.root); err != nil {
 		return nil, err
 	}
-	for !a.named && (a.name == "" || !r.Free(v.Principal, a.name)) {
+	for !a.named && (a.name == "" || !r.Free(v.Principal, a.name) || r.named(v.Principal, a.name) != nil) {
 		r.number++
 		a.name = fmt.Sprintf("%s-%d", a.kind.Name, r.number)
 	}
-	r.opening[a.root]++
+	r.opening[a] = true
 	return a, nil
 }
 
 // room refuses one more running agent of a client's session than may be. The caller holds mu.
 func (r *Registry) room(root session.Owner) error {
-	mine, all := r.opening[root], 0
-	for _, n := range r.opening {
-		all += n
+	mine, all := 0, 0
+	count := func(a *agent) {
+		if all++; a.root == root {
+			mine++
+		}
+	}
+	for a := range r.opening {
+		count(a)
 	}
 	for _, a := range r.agents {
-		if a.run != nil {
-			if all++; a.root == root {
-				mine++
-			}
+		if a.run != nil && !r.opening[a] {
+			count(a)
 		}
 	}
 	const next = "Wait until one has ended, or stop one with TaskStop."
@@ -111,7 +113,12 @@ func (r *Registry) room(root session.Owner) error {
 // named returns the agent of a principal with a name, or nil. The caller holds mu.
 func (r *Registry) named(principal, name string) *agent {
 	for _, a := range r.agents {
-		if a.name == name && a.owner.Principal == principal {
+		if a.name == name && a.parent.Principal == principal {
+			return a
+		}
+	}
+	for a := range r.opening {
+		if a.name == name && a.parent.Principal == principal {
 			return a
 		}
 	}
@@ -207,7 +214,7 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 		r.mu.Unlock()
 		return nil, true, err
 	}
-	a.run = starting // nobody else continues it
+	a.run = starting
 	r.mu.Unlock()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
 	if run, err = r.begin(ctx, a, "Continue "+name, prompt, env); err != nil {
@@ -222,7 +229,7 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 	return run, true, err
 }
 
-// starting stands for a run that is about to begin.
+// starting stands for a run that is about to begin. No other call continues its agent.
 var starting = new(Run)
 
 // ended records the end of a run. An agent without a name ends with it.
