@@ -63,22 +63,20 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 		}
 	}
 	reserved := Usage{Input: input, Output: *maxTokens}
-	add := func(s, c *account, sign int, u Usage) {
+	add := func(sign int, u Usage) {
 		s.tokens += sign * u.Total()
 		c.cost += float64(sign) * p.cost(u)
 	}
 	s.requests++
 	c.requests++
-	add(s, c, 1, reserved)
+	add(1, reserved)
 	return func(used Usage) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		// They are in use, so they are still there.
-		s, c := m.sessions.Get(o), m.costs.Get(byPrincipal)
 		s.requests--
 		c.requests--
-		add(s, c, -1, reserved)
-		add(s, c, 1, used)
+		add(-1, reserved)
+		add(1, used)
 	}, nil
 }
 
