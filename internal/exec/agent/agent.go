@@ -45,13 +45,11 @@ const (
 	maxWaiting = 20
 )
 
-// Limits are the limits of a run. Those of tokens and cost also count what the agents use that it
-// starts.
+// Limits are the limits of a run. Tokens also counts what the agents use that it starts.
 type Limits struct {
 	Steps  int           // answers of the model
 	Calls  int           // of tools
 	Tokens int           // input and output, with those of prompt caches
-	Cost   float64       // in the currency of the price; 0: no limit
 	Time   time.Duration // from the start
 	Window int           // tokens of the conversation
 }

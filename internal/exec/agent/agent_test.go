@@ -232,8 +232,6 @@ func TestEnds(t *testing.T) {
 		}, "[The agent general-1 (general): ended at the limit of 3 calls. 3 steps, 3 calls, 300 tokens, cost 0.03.]\nPartly done.\n", false, 3},
 		"tokens": {with(func(l *Limits) { l.Tokens = 250 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n), nil },
 			"[The agent general-1 (general): ended at the limit of 250 tokens. 4 steps, 3 calls, 400 tokens, cost 0.04.]\nStep 3\n", false, 3},
-		"cost": {with(func(l *Limits) { l.Cost = 0.015 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n), nil },
-			"[The agent general-1 (general): ended at the limit of a cost of 0.015. 3 steps, 2 calls, 300 tokens, cost 0.03.]\nStep 2\n", false, 2},
 		"loop": {with(func(l *Limits) { l.Steps = 50 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n % 2), nil },
 			"[The agent general-1 (general): ended at the limit of 5 steps with the same calls and results. 10 steps, 9 calls, 1000 tokens, cost 0.1.]\nStep 1\n", false, 9},
 		"budget": {limits, func(n int, _ models.Request) (*models.Response, error) {
@@ -551,6 +549,7 @@ func TestRegistry(t *testing.T) {
 		}
 		open := w.Open
 		w.Open = func(parent session.View, name, call string, p *session.Profile) Session {
+			w.Open = open
 			refused(w.env, Request{Name: name}, "another agent, session or team has the name twin. Use another name; SendMessage continues an agent that has ended its task.")
 			if _, ok, _ := w.Continue(t.Context(), w.env, name, "more"); ok {
 				t.Error("an agent was continued before it began")
@@ -558,7 +557,6 @@ func TestRegistry(t *testing.T) {
 			return open(parent, name, call, p)
 		}
 		_ = w.start(Request{Name: "twin"}).Stop("a test")
-		w.Open = open
 		// An agent of an agent counts for its client, and has no agent itself.
 		child, err := w.Start(t.Context(), &tools.Env{Session: runs[0].a.session.View()}, Request{Prompt: "p"})
 		if err != nil {

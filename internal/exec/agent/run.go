@@ -226,11 +226,8 @@ func (r *Run) limit() string {
 		return fmt.Sprintf("%d calls", l.Calls)
 	}
 	for u := r; u != nil; u = u.above {
-		switch used := u.Used(); {
-		case used.Tokens >= l.Tokens:
+		if u.Used().Tokens >= l.Tokens {
 			return fmt.Sprintf("%d tokens", l.Tokens)
-		case l.Cost > 0 && used.Cost >= l.Cost:
-			return fmt.Sprintf("a cost of %g", l.Cost)
 		}
 	}
 	return ""
