@@ -361,6 +361,10 @@ func TestAgentWorktrees(t *testing.T) {
 		switch {
 		case now.task == "nothing":
 			return text("nothing done")
+		case now.task == "wait" && now.step == 1:
+			return uses("Write", `{"file_path":"where.txt","content":"x"}`)
+		case now.task == "wait":
+			return text("waiting")
 		case now.step == 0:
 			return uses("Read", `{"file_path":"f.txt"}`)
 		case now.step == 1:
@@ -398,6 +402,17 @@ func TestAgentWorktrees(t *testing.T) {
 	if entries, _ := os.ReadDir(filepath.Dir(folders["one"])); len(entries) != 2 {
 		t.Errorf("%d worktrees are left", len(entries))
 	}
+	// The next task of an agent is in the worktree that its session has entered meanwhile.
+	h.must("Agent", `{"description":"d","prompt":"wait","name":"ann"}`)
+	h.must("EnterWorktree", `{}`)
+	folder := strings.TrimSpace(h.must("Bash", `{"command":"pwd"}`).text)
+	h.must("SendMessage", `{"to":"ann","message":"Write."}`)
+	becomes(t, "the agent has ended", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "completed") })
+	if there(filepath.Join(root, "where.txt")) || !there(filepath.Join(folder, "where.txt")) {
+		t.Errorf("the agent has not written in %s", folder)
+	}
+	h.must("Bash", `{"command":"unlink where.txt"}`)
+	h.must("ExitWorktree", `{"action":"remove"}`)
 	h.must("Agent", `{"description":"d","prompt":"hang","isolation":"worktree","run_in_background":true}`)
 	becomes(t, "it hangs", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "step 4") })
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
@@ -417,7 +432,7 @@ func TestAgentWorktrees(t *testing.T) {
 		_ = json.Unmarshal([]byte(all[len(all)-1]), &end)
 		ends[end.Type+" "+end.State]++
 	}
-	if ends["end completed"] != 3 || ends["end lost"] != 1 {
+	if ends["end completed"] != 5 || ends["end lost"] != 1 {
 		t.Errorf("%v", ends)
 	}
 }

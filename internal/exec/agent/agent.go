@@ -73,6 +73,7 @@ type Type struct {
 type Session interface {
 	View() session.View
 	Apply(session.Effect)
+	Follow(parent session.View)
 	Tools() []*tools.Tool
 	Instructions() string
 	Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response)
@@ -105,7 +106,7 @@ type Registry struct {
 	closed   bool
 	agents   map[session.Owner]*agent // by their sessions
 	profiles map[profileKey]*session.Profile
-	number   int // of the last agent without a name
+	number   int             // of the last agent without a name
 	opening  map[*agent]bool // that Start makes
 }
 
@@ -200,7 +201,7 @@ func (r *Registry) Check(q Request) error {
 // cached by them.
 type profileKey struct {
 	kind, within *session.Profile
-	plan, last   bool
+	last         bool
 }
 
 // without lists the tools that no agent has: those that talk to the user, move its session, or make
@@ -209,12 +210,12 @@ var without = []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "Ente
 
 // profile returns the profile of an agent. The caller holds mu.
 func (r *Registry) profile(kind *Type, parent session.View, depth int) *session.Profile {
-	k := profileKey{kind.Profile, parent.Profile, parent.Planning, depth == maxDepth}
+	k := profileKey{kind.Profile, parent.Profile, depth == maxDepth}
 	if p := r.profiles[k]; p != nil {
 		return p
 	}
 	p := *kind.Profile
-	p.Name, p.Prompt, p.Within, p.Plan = kind.Name, "", parent.Profile, p.Plan || parent.Planning
+	p.Name, p.Prompt, p.Within = kind.Name, "", parent.Profile
 	p.Disallowed = slices.Concat(p.Disallowed, without)
 	if k.last {
 		p.Disallowed = append(p.Disallowed, "Agent")

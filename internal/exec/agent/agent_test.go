@@ -65,6 +65,7 @@ type fake struct {
 func (f *fake) View() session.View     { return f.s.View() }
 func (f *fake) Apply(e session.Effect) { f.s.Apply(e) }
 func (f *fake) Instructions() string   { return "Folders." }
+func (f *fake) Follow(v session.View)  { f.s.Apply(session.Effect{Dir: v.Dir}) }
 func (f *fake) Close()                 { f.closed++ }
 func (f *fake) Tools() []*tools.Tool {
 	type in struct {

@@ -217,6 +217,7 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 	a.run = starting
 	r.mu.Unlock()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
+	a.session.Follow(env.Session) // which may have moved, or be in another mode
 	if run, err = r.begin(ctx, a, "Continue "+name, prompt, env); err != nil {
 		r.mu.Lock()
 		a.run = nil

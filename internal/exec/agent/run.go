@@ -61,10 +61,8 @@ func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
 	if env.Asker != nil {
 		r.asker.Store(&env.Asker)
 	}
-	if a.system == "" {
-		if err := a.describe(); err != nil {
-			return nil, err
-		}
+	if err := a.describe(); err != nil {
+		return nil, err
 	}
 	var err error
 	if r.log, r.out, err = a.r.NewLog(); err != nil {
@@ -89,8 +87,9 @@ func (r *Run) discard() {
 	_ = r.log.Remove()
 }
 
-// describe makes what each request of the agent begins with, which stays the same for prompt caches.
+// describe makes what each request of a run begins with, which stays the same for prompt caches.
 func (a *agent) describe() error {
+	a.tools = nil
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are the agent %s (type %s). Another model has given you a task and waits for your report: you have no other conversation with it, and no user reads your messages before the report. "+
 		"Work with the tools until the task is done, then answer with the report alone: what you found or did, with paths and line numbers, what failed, and what is left. "+
