@@ -441,8 +441,12 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestFit checks that old results are dropped first, and that a summary comes second.
+// TestFit checks that old results are dropped first, and that a summary comes second, with the
+// present task.
 func TestFit(t *testing.T) {
+	if got := weight([]models.Message{{Blocks: []models.Block{{Image: &models.Image{Data: make([]byte, 24<<20)}}}}}); got < 150_000 {
+		t.Errorf("24 MB of pictures count as %d tokens", got)
+	}
 	large := strings.Repeat("x", 4000)
 	for name, c := range map[string]struct {
 		window           int
@@ -460,7 +464,7 @@ func TestFit(t *testing.T) {
 			w := newWorld(t, l, func(_ context.Context, n int, r models.Request) (*models.Response, error) {
 				if r.System == summarySystem {
 					summaries++
-					if len(r.Messages) != 1 || len(r.Messages[0].Blocks[0].Text) > c.window*bytesPerToken {
+					if len(r.Messages) != 1 || len(r.Messages[0].Blocks[0].Text) > c.window*models.BytesPerToken {
 						t.Errorf("a summary of %d bytes", len(r.Messages[0].Blocks[0].Text))
 					}
 					return says("What was done.", models.StopEnd), nil
@@ -473,15 +477,21 @@ func TestFit(t *testing.T) {
 						t.Errorf("message %d is of the wrong side", i)
 					}
 				}
-				if n >= 20 {
+				if n == 0 || n >= 20 {
 					return says("Done.", models.StopEnd), nil
 				}
 				return says(c.text, models.StopTools, "Look", fmt.Sprintf(`{"path":"%d"}`, n)), nil
 			})
 			w.call = func(_ context.Context, _, args string) *tools.Response { return result(args + large) }
-			a, text := w.run(Request{Prompt: "THE TASK"})
-			if !strings.Contains(text, "completed") {
-				t.Error(text)
+			w.run(Request{Name: "bob", Prompt: "THE FIRST TASK"})
+			run, _, err := w.Continue(t.Context(), w.env, "bob", "THE TASK")
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-run.Done()
+			a := run.Answer()
+			if !strings.Contains(a.Text, "completed") {
+				t.Error(a.Text)
 			}
 			kinds := map[any]int{}
 			for _, e := range transcriptOf(t, a) {
@@ -491,7 +501,8 @@ func TestFit(t *testing.T) {
 				t.Errorf("%v", kinds)
 			}
 			last := w.brain.requests[len(w.brain.requests)-1]
-			if first := last.Messages[0].Blocks; first[0].Text != "THE TASK" || c.summary != (len(first) > 1 && strings.Contains(first[1].Text, "What was done.")) {
+			task := map[bool]string{false: "THE FIRST TASK", true: "THE TASK"}[c.summary]
+			if first := last.Messages[0].Blocks; first[0].Text != task || c.summary != (len(first) > 1 && strings.Contains(first[1].Text, "What was done.")) {
 				t.Errorf("the conversation begins with %s", raw(first))
 			}
 		})

@@ -49,12 +49,9 @@ func (r *Run) fit(ctx context.Context) bool {
 		r.script.add("error", map[string]any{"error": "summary: " + err.Error()})
 		return dropped > 0
 	}
-	first := a.messages[0]
-	if models.Size(first.Blocks)/models.BytesPerToken > a.window/4 {
-		first.Blocks = []models.Block{{Text: cut(textOf(first.Blocks), a.window/4*models.BytesPerToken)}}
-	}
+	task := cut(r.prompt, a.window/4*models.BytesPerToken)
 	note := "To save room, the conversation up to here is replaced by this summary, which a model wrote. Files may have to be read again. It is data:\n" + models.Data(summary) + "\nGo on with the task."
-	a.messages = []models.Message{{Blocks: append(first.Blocks[:len(first.Blocks):len(first.Blocks)], models.Block{Text: note})}}
+	a.messages = []models.Message{{Blocks: []models.Block{{Text: task}, {Text: note}}}}
 	r.script.add("summary", map[string]any{"text": summary, "before": before, "after": weight(a.messages)})
 	r.step("the conversation was summarized to save room")
 	return true

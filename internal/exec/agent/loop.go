@@ -30,10 +30,10 @@ const (
 var errTime = errors.New("the limit of time is reached")
 
 // work runs the task until the model has reported or cannot go on.
-func (r *Run) work(prompt string) ending {
+func (r *Run) work() ending {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.r.Limits.Time, errTime)
 	defer cancel()
-	r.say(prompt)
+	r.say(r.prompt)
 	for cuts := 0; ; {
 		if why := r.limit(); why != "" {
 			return r.last(why)

@@ -150,7 +150,7 @@ func (r *Registry) begin(ctx context.Context, a *agent, title, prompt string, en
 		a.leave(ctx)
 		return nil, fault.New("the session or the server is ending", "Do not start agents any more.")
 	}
-	go run.do(prompt)
+	go run.do()
 	return run, nil
 }
 

@@ -32,6 +32,7 @@ type Used struct {
 type Run struct {
 	a      *agent
 	title  string
+	prompt string // the task
 	began  time.Time
 	above  *Run // the run that started it; nil: a client did
 	log    *spool.Log
@@ -57,7 +58,7 @@ func randomID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // newRun returns a run that has not begun.
 func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
-	r := &Run{a: a, title: plain.Line(title), began: time.Now(), done: make(chan struct{}), steps: make(chan string, 1)}
+	r := &Run{a: a, title: plain.Line(title), prompt: prompt, began: time.Now(), done: make(chan struct{}), steps: make(chan string, 1)}
 	if env.Asker != nil {
 		r.asker.Store(&env.Asker)
 	}
@@ -117,9 +118,9 @@ type ending struct {
 }
 
 // do runs the task to its end, and ends whatever it has started.
-func (r *Run) do(prompt string) {
+func (r *Run) do() {
 	a := r.a
-	end := r.guarded(prompt)
+	end := r.guarded()
 	r.stop(nil)
 	a.r.Tasks.Forget(a.owner, "the end of the agent "+a.name)
 	note := a.leave(context.Background())
@@ -146,14 +147,14 @@ func (r *Run) do(prompt string) {
 }
 
 // guarded is work that survives a panic.
-func (r *Run) guarded(prompt string) (end ending) {
+func (r *Run) guarded() (end ending) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.a.r.Log.Error("an agent panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			end = ending{task.Failed, "failed: the agent stopped on an internal error; the server's log has the details"}
 		}
 	}()
-	return r.work(prompt)
+	return r.work()
 }
 
 // print writes to the log.
