@@ -340,6 +340,23 @@ func TestAgentNamed(t *testing.T) {
 	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
 }
 
+// TestAgentMoves checks that a client can read the output log of an agent that its call has left in
+// the background.
+func TestAgentMoves(t *testing.T) {
+	t.Parallel()
+	model := script(t, func(turn) modelstest.Reply { return uses("Sleep", `{"duration_ms":60000}`) })
+	p := startPlace(t, placeOptions{settings: withModel(model), args: []string{"--foreground-limit", "100ms"}})
+	h := connect(t, p, false, nil)
+	if o := h.must("Agent", `{"description":"d","prompt":"p"}`); !strings.Contains(o.text, "The agent general-1 runs for 100ms already and goes on in the background as task ") {
+		t.Error(o.show())
+	}
+	logs, _ := filepath.Glob(filepath.Join(p.base, "state", "output", "*", "agent*"))
+	if len(logs) != 1 {
+		t.Fatalf("%q", logs)
+	}
+	h.must("Read", fmt.Sprintf(`{"file_path":%q}`, logs[0]))
+}
+
 // TestAgentWorktrees checks agents in worktrees beside a client that changes the checkout, and what
 // is left of them if the server is killed.
 func TestAgentWorktrees(t *testing.T) {
