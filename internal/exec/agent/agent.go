@@ -41,7 +41,8 @@ const (
 	maxRunning = 8
 	// maxTotal is the limit of the running agents of a server.
 	maxTotal = 32
-	// maxWaiting is the limit of named agents of a session that wait. The longest unused ends.
+	// maxWaiting is the limit of the named agents of a client's session that wait, with those of its
+	// agents. The longest unused ends.
 	maxWaiting = 20
 )
 

@@ -601,6 +601,32 @@ func TestRegistry(t *testing.T) {
 	})
 }
 
+// TestWaiting checks that the agents of agents count for the limit of those that wait.
+func TestWaiting(t *testing.T) {
+	w := newWorld(t, DefaultLimits(), func(ctx context.Context, _ int, r models.Request) (*models.Response, error) {
+		if r.Messages[0].Blocks[0].Text != "Hang." {
+			return says("Done.", models.StopEnd), nil
+		}
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	outer := w.start(Request{Prompt: "Hang."})
+	child, err := w.Start(t.Context(), &tools.Env{Session: w.fake.View()}, Request{Prompt: "p", Name: "child"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-child.Done()
+	for i := range maxWaiting {
+		<-w.start(Request{Name: fmt.Sprint("n", i)}).Done()
+	}
+	w.mu.Lock()
+	if w.named("p", "child") != nil || w.named("p", "n0") == nil || len(w.agents) != maxWaiting+1 {
+		t.Errorf("%d agents are left", len(w.agents))
+	}
+	w.mu.Unlock()
+	_ = outer.Stop("a test")
+}
+
 // TestRecover checks which transcripts get an end.
 func TestRecover(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "agents")

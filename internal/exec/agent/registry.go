@@ -239,7 +239,7 @@ func (r *Registry) ended(a *agent) {
 	a.run, a.used = nil, time.Now()
 	list := []*agent{a}
 	if a.named && !a.gone && !r.closed {
-		list = r.surplus(a.parent)
+		list = r.surplus(a.root)
 	}
 	r.mu.Unlock()
 	for _, a := range list {
@@ -247,11 +247,11 @@ func (r *Registry) ended(a *agent) {
 	}
 }
 
-// surplus returns the agents of a session that are more than may wait. The caller holds mu.
-func (r *Registry) surplus(parent session.Owner) []*agent {
+// surplus returns the agents of a client's session that are more than may wait. The caller holds mu.
+func (r *Registry) surplus(root session.Owner) []*agent {
 	var list []*agent
 	for _, a := range r.agents {
-		if a.parent == parent && a.run == nil && !a.gone {
+		if a.root == root && a.run == nil && !a.gone {
 			list = append(list, a)
 		}
 	}
