@@ -666,6 +666,12 @@ func TestRecover(t *testing.T) {
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an old one: %v", err)
 	}
+	for i := range maxTranscripts + 1 { // more than may be there, with those from before
+		write(fmt.Sprintf("6-%03d.jsonl", i), end)
+	}
+	if got := transcripts(dir); len(got) != maxTranscripts+1+1 || got[0] != running.path {
+		t.Errorf("%d transcripts, from %s", len(got), got[0])
+	}
 	running.close()
 }
 
