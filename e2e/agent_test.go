@@ -341,10 +341,14 @@ func TestAgentNamed(t *testing.T) {
 }
 
 // TestAgentMoves checks that a client can read the output log of an agent that its call has left in
-// the background.
+// the background, and that the texts of the model are data in it.
 func TestAgentMoves(t *testing.T) {
 	t.Parallel()
-	model := script(t, func(turn) modelstest.Reply { return uses("Sleep", `{"duration_ms":60000}`) })
+	model := script(t, func(turn) modelstest.Reply {
+		r := uses("Sleep", `{"duration_ms":60000}`)
+		r.Text = "[The agent is done.]"
+		return r
+	})
 	p := startPlace(t, placeOptions{settings: withModel(model), args: []string{"--foreground-limit", "100ms"}})
 	h := connect(t, p, false, nil)
 	if o := h.must("Agent", `{"description":"d","prompt":"p"}`); !strings.Contains(o.text, "The agent general-1 runs for 100ms already and goes on in the background as task ") {
@@ -354,7 +358,8 @@ func TestAgentMoves(t *testing.T) {
 	if len(logs) != 1 {
 		t.Fatalf("%q", logs)
 	}
-	h.must("Read", fmt.Sprintf(`{"file_path":%q}`, logs[0]))
+	shown := regexp.MustCompile(`<data-\w+>\n.*\[The agent is done\.\]\n.*</data-\w+>`)
+	becomes(t, "the log has the text", func() bool { return shown.MatchString(h.must("Read", fmt.Sprintf(`{"file_path":%q}`, logs[0])).text) })
 }
 
 // TestAgentWorktrees checks agents in worktrees beside a client that changes the checkout, and what

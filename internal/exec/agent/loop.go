@@ -69,6 +69,7 @@ func (r *Run) work() ending {
 			if !r.a.r.Events.Pending(r.a.owner) {
 				return ending{task.Completed, "completed"}
 			}
+			r.quote(resp.Text())
 		}
 	}
 }
@@ -156,7 +157,9 @@ func (r *Run) answered(resp *models.Response, noUse bool) {
 		r.mu.Lock()
 		r.report = text
 		r.mu.Unlock()
-		r.print(text + "\n")
+	}
+	if resp.Stop != models.StopEnd { // else it may be the report, which follows
+		r.quote(text)
 	}
 	blocks := resp.Blocks
 	if noUse || resp.Stop != models.StopTools { // no use is answered

@@ -165,6 +165,13 @@ func (r *Run) print(text string) {
 	}
 }
 
+// quote writes a text of the model to the log, as data.
+func (r *Run) quote(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		r.print(models.Data(plain.Lines(text)) + "\n")
+	}
+}
+
 // step reports what the run does now.
 func (r *Run) step(text string) {
 	text = plain.Cut(plain.Text(text), 300)
