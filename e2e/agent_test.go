@@ -20,7 +20,7 @@ import (
 	"mcp-toolset/models/modelstest"
 )
 
-// turn is what a scripted model sees in a request.
+// turn describes a request to a scripted model.
 type turn struct {
 	task  string // the first text of the conversation
 	step  int    // number of its answers so far
@@ -39,7 +39,7 @@ func script(t *testing.T, answer func(turn) modelstest.Reply) *modelstest.Server
 			}
 		}
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-			return text("the client has gone while it sent this")
+			return text("the client has closed the connection within its request")
 		}
 		var now turn
 		for _, m := range body.Messages {
@@ -194,7 +194,7 @@ func TestAgentAsks(t *testing.T) {
 		t.Errorf("asked %q", q)
 	}
 	if !there(filepath.Join(p.base, "out.txt")) {
-		t.Errorf("what the user allowed was not done: %v", last.Load())
+		t.Errorf("the call that the user has allowed did not run: %v", last.Load())
 	}
 }
 
@@ -519,12 +519,12 @@ func TestAgentTypes(t *testing.T) {
 		t.Errorf("%+v %v", body.Tools, err)
 	}
 	for args, want := range map[string]string{
-		`{"description":"d","prompt":"p","subagent_type":"untrusted"}`:     "Agent: invalid input: there is no type of agents untrusted. Use one of general, explore, plan, reviewer.",
+		`{"description":"d","prompt":"p","subagent_type":"untrusted"}`:     "Agent: invalid input: there is no agent type untrusted. Use one of general, explore, plan, reviewer.",
 		`{"description":"d","prompt":"p","model":"gpt"}`:                   "Agent: invalid input: there is no model gpt. Use one of default, small, opus, sonnet, haiku.",
 		`{"description":"d","prompt":" "}`:                                 "Agent: invalid input: prompt is empty. Give the task.",
 		`{"description":"d","prompt":"p","name":"a b"}`:                    "Agent: invalid input: the name is invalid. Use 1 to 64 letters, digits, - and _.",
 		`{"description":"d","prompt":"p","isolation":"worktree"}`:          "Agent: failed: ",
-		`{"description":"d","prompt":"p","subagent_type":"Explorer"}`:      "there is no type of agents Explorer",
+		`{"description":"d","prompt":"p","subagent_type":"Explorer"}`:      "there is no agent type Explorer",
 		`{"description":"d","prompt":"p","run_in_background":"sometimes"}`: "run_in_background",
 	} {
 		if o := h.call("Agent", args); !o.fails(want) {
@@ -553,8 +553,8 @@ func TestAgentTypes(t *testing.T) {
 	}
 }
 
-// TestAgentTrouble checks an agent whose model is busy, sends what is no input, is cut off in a
-// call, and loses its connection, over the APIs of both providers.
+// TestAgentTrouble checks an agent whose model is busy, sends malformed input, stops at its limit of
+// tokens within a call, and loses its connection, over the APIs of both providers.
 func TestAgentTrouble(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"anthropic", "openai"} {

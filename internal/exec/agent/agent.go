@@ -173,7 +173,7 @@ func (r *Registry) Find(name string) (*Type, error) {
 	if other := aliases[strings.ToLower(name)]; other != "" && other != name {
 		return r.Find(other)
 	}
-	return nil, fault.Unknown("there is no type of agents "+plain.Key(name), "type", names, "the description of Agent has more")
+	return nil, fault.Unknown("there is no agent type "+plain.Key(name), "type", names, "the description of Agent has more")
 }
 
 // modelNames lists the values of Request.Model, with those that models know from other hosts.
@@ -184,7 +184,7 @@ func IsSmall(name string) (small, known bool) {
 	return name == "small" || name == "haiku", slices.Contains(modelNames, name)
 }
 
-// Check returns what is wrong with a request, or nil.
+// Check returns an error for an invalid request.
 func (r *Registry) Check(q Request) error {
 	if _, err := r.Find(q.Type); err != nil {
 		return err
@@ -206,7 +206,7 @@ type profileKey struct {
 }
 
 // without lists the tools that no agent has: those that talk to the user, move its session, or make
-// what outlives it.
+// something that outlives it.
 var without = []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "SyntheticOutput", "CronCreate", "CronDelete", "CronList", "RemoteTrigger"}
 
 // profile returns the profile of an agent. The caller holds mu.

@@ -549,9 +549,9 @@ func TestRegistry(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
-		refused(w.env, Request{}, "8 agents are running, and no more may at once. Wait until one has ended, or stop one with TaskStop.")
+		refused(w.env, Request{}, "8 agents are running, which is the limit. Wait until one has ended, or stop one with TaskStop.")
 		deep := &tools.Env{Session: w.fake.View()}
-		refused(deep, Request{}, "8 agents are running, and no more may at once. Wait until one has ended, or stop one with TaskStop.")
+		refused(deep, Request{}, "8 agents are running, which is the limit. Wait until one has ended, or stop one with TaskStop.")
 		refused(w.env, Request{Name: "n1"}, "another agent, session or team has the name n1. Use another name; SendMessage continues an agent that has ended its task.")
 		if _, ok, _ := w.Continue(t.Context(), w.env, "n1", "more"); ok {
 			t.Error("a running agent was continued")

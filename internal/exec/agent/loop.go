@@ -23,7 +23,7 @@ const (
 	reportTime = time.Minute
 	// maxCuts is the limit of answers in a row that end at a limit of tokens.
 	maxCuts = 3
-	// A run ends if same of its latest window steps were the same calls with the same results.
+	// A run ends if sameSteps of its latest sameWindow steps have the same calls and results.
 	sameSteps, sameWindow = 5, 10
 )
 
@@ -162,7 +162,7 @@ func (r *Run) answered(resp *models.Response, noUse bool) {
 		r.quote(text)
 	}
 	blocks := resp.Blocks
-	if noUse || resp.Stop != models.StopTools { // no use is answered
+	if noUse || resp.Stop != models.StopTools { // the uses get no results
 		blocks = slices.DeleteFunc(slices.Clone(blocks), func(b models.Block) bool { return b.Use != nil })
 	}
 	if !slices.ContainsFunc(blocks, func(b models.Block) bool { return b.Use != nil || strings.TrimSpace(b.Text) != "" }) {

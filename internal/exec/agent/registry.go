@@ -82,7 +82,7 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	return a, nil
 }
 
-// room refuses one more running agent of a client's session than may be. The caller holds mu.
+// room returns an error if a client's session cannot have another running agent. The caller holds mu.
 func (r *Registry) room(root session.Owner) error {
 	mine, all := 0, 0
 	count := func(a *agent) {
@@ -103,9 +103,9 @@ func (r *Registry) room(root session.Owner) error {
 	case r.closed:
 		return fault.New("the server is ending", "Do not start agents any more.")
 	case mine >= maxRunning:
-		return fault.New(fmt.Sprintf("%d agents are running, and no more may at once", mine), next)
+		return fault.New(fmt.Sprintf("%d agents are running, which is the limit", mine), next)
 	case all >= maxTotal:
-		return fault.New(fmt.Sprintf("%d agents of all sessions are running, and no more may at once", all), next)
+		return fault.New(fmt.Sprintf("%d agents of all sessions are running, which is the limit", all), next)
 	}
 	return nil
 }
@@ -247,7 +247,8 @@ func (r *Registry) ended(a *agent) {
 	}
 }
 
-// surplus returns the agents of a client's session that are more than may wait. The caller holds mu.
+// surplus returns the longest unused agents of a client's session over the limit of those that wait.
+// They are gone from then on. The caller holds mu.
 func (r *Registry) surplus(root session.Owner) []*agent {
 	var list []*agent
 	for _, a := range r.agents {

@@ -67,11 +67,11 @@ func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
 	}
 	var err error
 	if r.log, r.out, err = a.r.NewLog(); err != nil {
-		return nil, fault.New("its output cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
+		return nil, fault.New("the output of the agent cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
 	if r.script, err = newTranscript(a.r.Folder, a.r.transcriptPath(a)); err != nil {
 		r.discard()
-		return nil, fault.New("its transcript cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
+		return nil, fault.New("the transcript of the agent cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
 	v := a.session.View()
 	r.script.add("start", map[string]any{"agent": a.name, "kind": a.kind.Name, "session": v.ID, "call": env.ID, "dir": v.Dir, "worktree": a.folder, "title": r.title, "prompt": prompt, "continued": len(a.messages) > 0})
@@ -88,7 +88,8 @@ func (r *Run) discard() {
 	_ = r.log.Remove()
 }
 
-// describe makes what each request of a run begins with, which stays the same for prompt caches.
+// describe makes the system text and the tools of a run. All its requests have the same, for prompt
+// caches.
 func (a *agent) describe() error {
 	a.tools = nil
 	var b strings.Builder
@@ -111,7 +112,7 @@ func (a *agent) describe() error {
 	return nil
 }
 
-// ending is how a run ends.
+// ending holds the state of a run at its end, and a line about it.
 type ending struct {
 	state  task.State
 	detail string
@@ -146,7 +147,7 @@ func (r *Run) do() {
 	close(r.done)
 }
 
-// guarded is work that survives a panic.
+// guarded calls work. It makes a failure of a panic.
 func (r *Run) guarded() (end ending) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxTranscript is the limit of a transcript, in bytes. Only its end is added beyond.
+	// maxTranscript is the limit of a transcript, in bytes. After it, only the last line is added.
 	maxTranscript = 16 << 20
 	// maxTranscripts and maxAge are the limits of the transcripts of runs that have ended.
 	maxTranscripts = 200
