@@ -5,6 +5,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +57,9 @@ func script(t *testing.T, answer func(turn) modelstest.Reply) *modelstest.Server
 			now.agent = m[1]
 		}
 		reply := answer(now)
-		reply.Usage = models.Usage{Input: 100, Output: 10}
+		if reply.Usage == (models.Usage{}) {
+			reply.Usage = models.Usage{Input: 100, Output: 10}
+		}
 		return reply
 	})
 }
@@ -338,6 +342,25 @@ func TestAgentNamed(t *testing.T) {
 	default:
 	}
 	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
+}
+
+// TestAgentPays checks that the budget of a session pays for what the tools of its agents ask of models.
+func TestAgentPays(t *testing.T) {
+	t.Parallel()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a page") }))
+	defer page.Close()
+	model := script(t, func(now turn) modelstest.Reply {
+		if now.agent == "" {
+			return modelstest.Reply{Text: "an answer", Usage: models.Usage{Input: 1_000_000}}
+		}
+		return uses("WebFetch", `{"url":"`+page.URL+`","prompt":"What?"}`)
+	})
+	settings := strings.Replace(withModel(model), `"allow":[`, `"allow":["WebFetch(domain:127.0.0.1)",`, 1)
+	settings = strings.Replace(settings, `"models":{`, `"models":{"maxTokensPerSession":500000,`, 1)
+	h := connect(t, startPlace(t, placeOptions{settings: settings}), false, nil)
+	if o := h.call("Agent", `{"description":"d","prompt":"p"}`); !o.failed || !strings.HasPrefix(o.text, "[The agent general-1 (general): failed: the session has used 1000110 of its 500000 tokens of models, ") {
+		t.Error(o.show())
+	}
 }
 
 // TestAgentMoves checks that a client can read the output log of an agent that its call has left in

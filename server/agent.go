@@ -22,7 +22,7 @@ type Agent struct {
 // OpenAgent starts the session of an agent, which follows the session parent. call is the id of the
 // call that starts the agent. The caller must close it.
 func (s *Server) OpenAgent(parent session.View, name, call string, p *session.Profile) *Agent {
-	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call})
+	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 	a := &Agent{s, c}
 	c.session.SetClient("agent")
 	a.Follow(parent)

@@ -125,7 +125,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 		Open: func(parent session.View, name, call string, p *session.Profile) Session {
 			number++
 			w.fake = &fake{call: func(ctx context.Context, tool, args string) *tools.Response { return w.call(ctx, tool, args) }}
-			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call})
+			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 			return w.fake
 		},
 		Free: func(string, string) bool { return true }, ValidName: func(string) bool { return true },

@@ -51,7 +51,7 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	if err := r.Check(q); err != nil {
 		return nil, err
 	}
-	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Owner(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
+	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Payer(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
 	a.kind, _ = r.Find(q.Type)
 	if small, _ := IsSmall(q.Model); small || q.Model == "" && a.kind.Small {
 		a.model = r.Small
@@ -61,7 +61,7 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if parent := r.agents[v.Owner()]; parent != nil {
-		a.root, a.depth = parent.root, parent.depth+1
+		a.depth = parent.depth + 1
 	}
 	switch {
 	case a.depth > maxDepth:
