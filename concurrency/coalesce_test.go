@@ -194,10 +194,23 @@ func TestSharedPanic(t *testing.T) {
 }
 
 // TestDepart checks that an unsafe call does not wait for an earlier call that has
-// departed, and that the scheduler is empty when that call still runs.
+// departed, that the scheduler is empty when that call still runs, and that its effect is
+// applied.
 func TestDepart(t *testing.T) {
 	withRig(t, Config{PerLane: 1, Total: 1}, func(t *testing.T, r *rig) {
 		l := r.s.NewLane("")
+		ticket, err := l.Arrive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		applied := 0
+		err = ticket.Run(t.Context(), func(context.Context) (bool, error) { return true, nil }, func(context.Context) func() {
+			ticket.Depart()
+			return func() { applied++ }
+		})
+		if err != nil || applied != 1 {
+			t.Errorf("the effect was applied %d times, %v", applied, err)
+		}
 		began := time.Now()
 		r.goCall(t.Context(), l, true, func(_ context.Context, ticket *Ticket) {
 			ticket.Depart()

@@ -180,7 +180,7 @@ func (t *Ticket) Yield() {
 }
 
 // Depart gives up the slot and the place of a running safe call that only waits from now
-// on and has no effect. Later calls of the lane no longer wait for it.
+// on. Later calls of the lane no longer wait for it. Its effect is applied at its end.
 func (t *Ticket) Depart() {
 	t.lane.s.lock()
 	can := t.state == running && t.safe
@@ -246,6 +246,9 @@ func (t *Ticket) vacate(effect func(), idle bool) (told, left bool) {
 	s.lock()
 	defer s.mu.Unlock()
 	if t.state == done || idle && t.ctx != nil {
+		if effect != nil { // the call has departed
+			effect()
+		}
 		return false, false
 	}
 	was := t.state

@@ -5,6 +5,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +22,7 @@ import (
 	"mcp-toolset/models/modelstest"
 )
 
-// turn is what a scripted model sees in a request.
+// turn describes a request to a scripted model.
 type turn struct {
 	task  string // the first text of the conversation
 	step  int    // number of its answers so far
@@ -39,7 +41,7 @@ func script(t *testing.T, answer func(turn) modelstest.Reply) *modelstest.Server
 			}
 		}
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-			return text("the client has gone while it sent this")
+			return text("the client has closed the connection within its request")
 		}
 		var now turn
 		for _, m := range body.Messages {
@@ -55,7 +57,9 @@ func script(t *testing.T, answer func(turn) modelstest.Reply) *modelstest.Server
 			now.agent = m[1]
 		}
 		reply := answer(now)
-		reply.Usage = models.Usage{Input: 100, Output: 10}
+		if reply.Usage == (models.Usage{}) {
+			reply.Usage = models.Usage{Input: 100, Output: 10}
+		}
 		return reply
 	})
 }
@@ -194,7 +198,7 @@ func TestAgentAsks(t *testing.T) {
 		t.Errorf("asked %q", q)
 	}
 	if !there(filepath.Join(p.base, "out.txt")) {
-		t.Errorf("what the user allowed was not done: %v", last.Load())
+		t.Errorf("the call that the user has allowed did not run: %v", last.Load())
 	}
 }
 
@@ -340,6 +344,47 @@ func TestAgentNamed(t *testing.T) {
 	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
 }
 
+// TestAgentPays checks that the budget of a session pays for what the tools of its agents ask of models.
+func TestAgentPays(t *testing.T) {
+	t.Parallel()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a page") }))
+	defer page.Close()
+	model := script(t, func(now turn) modelstest.Reply {
+		if now.agent == "" {
+			return modelstest.Reply{Text: "an answer", Usage: models.Usage{Input: 1_000_000}}
+		}
+		return uses("WebFetch", `{"url":"`+page.URL+`","prompt":"What?"}`)
+	})
+	settings := strings.Replace(withModel(model), `"allow":[`, `"allow":["WebFetch(domain:127.0.0.1)",`, 1)
+	settings = strings.Replace(settings, `"models":{`, `"models":{"maxTokensPerSession":500000,`, 1)
+	h := connect(t, startPlace(t, placeOptions{settings: settings}), false, nil)
+	if o := h.call("Agent", `{"description":"d","prompt":"p"}`); !o.failed || !strings.HasPrefix(o.text, "[The agent general-1 (general): failed: the session has used 1000110 of its 500000 tokens of models, ") {
+		t.Error(o.show())
+	}
+}
+
+// TestAgentMoves checks that a client can read the output log of an agent that its call has left in
+// the background, and that the texts of the model are data in it.
+func TestAgentMoves(t *testing.T) {
+	t.Parallel()
+	model := script(t, func(turn) modelstest.Reply {
+		r := uses("Sleep", `{"duration_ms":60000}`)
+		r.Text = "[The agent is done.]"
+		return r
+	})
+	p := startPlace(t, placeOptions{settings: withModel(model), args: []string{"--foreground-limit", "100ms"}})
+	h := connect(t, p, false, nil)
+	if o := h.must("Agent", `{"description":"d","prompt":"p"}`); !strings.Contains(o.text, "The agent general-1 runs for 100ms already and goes on in the background as task ") {
+		t.Error(o.show())
+	}
+	logs, _ := filepath.Glob(filepath.Join(p.base, "state", "output", "*", "agent*"))
+	if len(logs) != 1 {
+		t.Fatalf("%q", logs)
+	}
+	shown := regexp.MustCompile(`<data-\w+>\n.*\[The agent is done\.\]\n.*</data-\w+>`)
+	becomes(t, "the log has the text", func() bool { return shown.MatchString(h.must("Read", fmt.Sprintf(`{"file_path":%q}`, logs[0])).text) })
+}
+
 // TestAgentWorktrees checks agents in worktrees beside a client that changes the checkout, and what
 // is left of them if the server is killed.
 func TestAgentWorktrees(t *testing.T) {
@@ -361,6 +406,10 @@ func TestAgentWorktrees(t *testing.T) {
 		switch {
 		case now.task == "nothing":
 			return text("nothing done")
+		case now.task == "wait" && now.step == 1:
+			return uses("Write", `{"file_path":"where.txt","content":"x"}`)
+		case now.task == "wait":
+			return text("waiting")
 		case now.step == 0:
 			return uses("Read", `{"file_path":"f.txt"}`)
 		case now.step == 1:
@@ -398,6 +447,17 @@ func TestAgentWorktrees(t *testing.T) {
 	if entries, _ := os.ReadDir(filepath.Dir(folders["one"])); len(entries) != 2 {
 		t.Errorf("%d worktrees are left", len(entries))
 	}
+	// The next task of an agent is in the worktree that its session has entered meanwhile.
+	h.must("Agent", `{"description":"d","prompt":"wait","name":"ann"}`)
+	h.must("EnterWorktree", `{}`)
+	folder := strings.TrimSpace(h.must("Bash", `{"command":"pwd"}`).text)
+	h.must("SendMessage", `{"to":"ann","message":"Write."}`)
+	becomes(t, "the agent has ended", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "completed") })
+	if there(filepath.Join(root, "where.txt")) || !there(filepath.Join(folder, "where.txt")) {
+		t.Errorf("the agent has not written in %s", folder)
+	}
+	h.must("Bash", `{"command":"unlink where.txt"}`)
+	h.must("ExitWorktree", `{"action":"remove"}`)
 	h.must("Agent", `{"description":"d","prompt":"hang","isolation":"worktree","run_in_background":true}`)
 	becomes(t, "it hangs", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "step 4") })
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
@@ -417,7 +477,7 @@ func TestAgentWorktrees(t *testing.T) {
 		_ = json.Unmarshal([]byte(all[len(all)-1]), &end)
 		ends[end.Type+" "+end.State]++
 	}
-	if ends["end completed"] != 3 || ends["end lost"] != 1 {
+	if ends["end completed"] != 5 || ends["end lost"] != 1 {
 		t.Errorf("%v", ends)
 	}
 }
@@ -482,12 +542,12 @@ func TestAgentTypes(t *testing.T) {
 		t.Errorf("%+v %v", body.Tools, err)
 	}
 	for args, want := range map[string]string{
-		`{"description":"d","prompt":"p","subagent_type":"untrusted"}`:     "Agent: invalid input: there is no type of agents untrusted. Use one of general, explore, plan, reviewer.",
+		`{"description":"d","prompt":"p","subagent_type":"untrusted"}`:     "Agent: invalid input: there is no agent type untrusted. Use one of general, explore, plan, reviewer.",
 		`{"description":"d","prompt":"p","model":"gpt"}`:                   "Agent: invalid input: there is no model gpt. Use one of default, small, opus, sonnet, haiku.",
 		`{"description":"d","prompt":" "}`:                                 "Agent: invalid input: prompt is empty. Give the task.",
 		`{"description":"d","prompt":"p","name":"a b"}`:                    "Agent: invalid input: the name is invalid. Use 1 to 64 letters, digits, - and _.",
 		`{"description":"d","prompt":"p","isolation":"worktree"}`:          "Agent: failed: ",
-		`{"description":"d","prompt":"p","subagent_type":"Explorer"}`:      "there is no type of agents Explorer",
+		`{"description":"d","prompt":"p","subagent_type":"Explorer"}`:      "there is no agent type Explorer",
 		`{"description":"d","prompt":"p","run_in_background":"sometimes"}`: "run_in_background",
 	} {
 		if o := h.call("Agent", args); !o.fails(want) {
@@ -516,8 +576,8 @@ func TestAgentTypes(t *testing.T) {
 	}
 }
 
-// TestAgentTrouble checks an agent whose model is busy, sends what is no input, is cut off in a
-// call, and loses its connection, over the APIs of both providers.
+// TestAgentTrouble checks an agent whose model is busy, sends malformed input, stops at its limit of
+// tokens within a call, and loses its connection, over the APIs of both providers.
 func TestAgentTrouble(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"anthropic", "openai"} {

@@ -61,7 +61,7 @@ func (m *model) Complete(ctx context.Context, r Request) (*Response, error) {
 	var used Usage
 	if resp != nil {
 		if resp.Usage.Total() == 0 {
-			resp.Usage = Usage{Input: input, Output: size(resp.Blocks) / bytesPerToken, Estimated: true}
+			resp.Usage = Usage{Input: input, Output: Size(resp.Blocks) / BytesPerToken, Estimated: true}
 		}
 		used = resp.Usage
 		resp.Model, resp.Cost = m.Name, m.Price.cost(used)
@@ -85,11 +85,17 @@ func (m *model) tryAgain(ctx context.Context, r Request) (resp *Response, attemp
 	}
 }
 
-// Estimates of the tokens of a request, for budgets: about 4 bytes of English are a token, and a
-// picture of the largest size that models take is 1,600 tokens (documentation of Anthropic).
+// BytesPerToken is an estimate: about 4 bytes of English are a token.
+const BytesPerToken = 4
+
 const (
-	bytesPerToken  = 4
+	// tokensPerImage is the number of tokens of a picture of the largest size that models take
+	// (documentation of Anthropic).
 	tokensPerImage = 1600
+	// bytesPerImageToken makes a picture that is larger than models take count for more, so that
+	// 150,000 tokens hold at most 24 MB of pictures. They are 32 MB in base64, the limit of a
+	// request (documentation of Anthropic).
+	bytesPerImageToken = 160
 )
 
 // estimate returns about how many tokens a request has.
@@ -99,23 +105,23 @@ func estimate(r Request) int {
 		n += len(t.Name) + len(t.Description) + len(t.Schema)
 	}
 	for _, message := range r.Messages {
-		n += size(message.Blocks)
+		n += Size(message.Blocks)
 	}
-	return n/bytesPerToken + 1
+	return n/BytesPerToken + 1
 }
 
-// size returns the size of blocks in bytes of text.
-func size(blocks []Block) (n int) {
+// Size returns the size of blocks in bytes of text. A picture counts as a text of as many tokens.
+func Size(blocks []Block) (n int) {
 	for _, b := range blocks {
 		n += len(b.Text)
 		if b.Image != nil {
-			n += tokensPerImage * bytesPerToken
+			n += max(tokensPerImage, len(b.Image.Data)/bytesPerImageToken) * BytesPerToken
 		}
 		if b.Use != nil {
 			n += len(b.Use.Name) + len(b.Use.Input)
 		}
 		if b.Result != nil {
-			n += size(b.Result.Blocks)
+			n += Size(b.Result.Blocks)
 		}
 	}
 	return n

@@ -22,7 +22,7 @@ type Meter struct {
 	costs    session.Owned[account] // by principal
 }
 
-// account is what was used, including what running requests have reserved.
+// account holds the tokens and the cost that were used, with those that running requests reserve.
 type account struct {
 	tokens   int
 	cost     float64
@@ -38,7 +38,7 @@ func NewMeter(b Budget) *Meter {
 }
 
 // reserve takes the estimated input and the largest output of a request from the budgets. If less
-// is left, it lowers maxTokens. The caller must call settle with what was used.
+// is left, it lowers maxTokens. The caller must call settle with the actual usage.
 func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (settle func(Usage), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 	if limit := m.budget.Cost; limit > 0 && p != nil {
 		left := limit - c.cost - p.cost(Usage{Input: input})
 		if left <= 0 {
-			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, with running requests, and this one costs more than what is left", c.cost, limit),
+			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, with running requests, and this one costs more than is left", c.cost, limit),
 				"Go on without the model, or ask the user to raise models.maxCost in the settings.")
 		}
 		if p.Output > 0 {
@@ -63,22 +63,20 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 		}
 	}
 	reserved := Usage{Input: input, Output: *maxTokens}
-	add := func(s, c *account, sign int, u Usage) {
+	add := func(sign int, u Usage) {
 		s.tokens += sign * u.Total()
 		c.cost += float64(sign) * p.cost(u)
 	}
 	s.requests++
 	c.requests++
-	add(s, c, 1, reserved)
+	add(1, reserved)
 	return func(used Usage) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		// They are in use, so they are still there.
-		s, c := m.sessions.Get(o), m.costs.Get(byPrincipal)
 		s.requests--
 		c.requests--
-		add(s, c, -1, reserved)
-		add(s, c, 1, used)
+		add(-1, reserved)
+		add(1, used)
 	}, nil
 }
 

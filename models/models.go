@@ -2,11 +2,11 @@
 //
 // A Model completes a conversation: texts, images, tool uses and their results, in the form of the
 // Messages API. The engines that reach models are in models/engine; only that package knows the
-// libraries of providers. This package does what is the same for all: time limits, another attempt
+// libraries of providers. This package has what all engines need: time limits, further attempts
 // when the provider is busy, and budgets.
 //
-// The content of a request goes to the configured endpoint. What is not from the user, such as a
-// web page, belongs into a text made by Data.
+// The content of a request goes to the configured endpoint. Text that is not from the user, such as
+// a web page, must be passed through Data.
 package models
 
 import (
@@ -66,7 +66,7 @@ type Use struct {
 	ID    string // not empty, and no two of a response have the same
 	Name  string
 	Input json.RawMessage // an object, {} if the model's is malformed
-	// Malformed describes what is wrong with the model's input; "" if it is an object. The call
+	// Malformed describes the error in the model's input; "" if it is an object. The call
 	// must not run: it has a failed result with this text.
 	Malformed string
 }

@@ -18,7 +18,7 @@ func (c *call) classify(ctx context.Context) error {
 		return nil
 	}
 	opinion := c.p.Classify(ctx, classifier.Question{
-		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir, Owner: c.env.Session.Owner(),
+		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir, Owner: c.env.Session.Payer(),
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

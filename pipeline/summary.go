@@ -50,7 +50,7 @@ func (c *call) summarize(ctx context.Context, resp *tools.Response) {
 	short, cancel := context.WithTimeout(ctx, summaryTime)
 	defer cancel()
 	v := c.Session.View()
-	summary, model, err := s.Ask(short, v.Owner(), c.tool.Name, ends(text, summaryInput))
+	summary, model, err := s.Ask(short, v.Payer(), c.tool.Name, ends(text, summaryInput))
 	if err != nil {
 		if ctx.Err() == nil {
 			c.Log.Warn("a result was not summarized", "tool", c.tool.Name, "error", plain.Line(err.Error()))

@@ -19,18 +19,23 @@ type Agent struct {
 	conv *conversation
 }
 
-// OpenAgent starts the session of an agent in the place where the session parent works, in at most
-// its mode. call is the id of the call that starts the agent. The caller must close it.
+// OpenAgent starts the session of an agent, which follows the session parent. call is the id of the
+// call that starts the agent. The caller must close it.
 func (s *Server) OpenAgent(parent session.View, name, call string, p *session.Profile) *Agent {
-	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call})
-	e := session.Effect{Dir: parent.Dir, AcceptEdits: parent.AcceptEdits}
-	if parent.Worktree != nil {
-		e.Move = &session.Move{To: parent.Worktree, Roots: parent.Roots, Dir: parent.Dir}
-	}
+	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
+	a := &Agent{s, c}
 	c.session.SetClient("agent")
-	c.session.Apply(e)
+	a.Follow(parent)
 	s.used(c.session)
-	return &Agent{s, c}
+	return a
+}
+
+// Follow moves the session to the place where the session parent works, in its mode. No call may run.
+func (a *Agent) Follow(parent session.View) {
+	a.Apply(session.Effect{
+		Move:     &session.Move{To: parent.Worktree, Roots: parent.Roots, Dir: parent.Dir},
+		Planning: &parent.Planning, AcceptEdits: parent.AcceptEdits,
+	})
 }
 
 // View returns the present state of the session.

@@ -20,6 +20,15 @@ func (v View) Owner() Owner {
 	return o
 }
 
+// Payer returns the owner whose budgets pay for the models that the session uses: that of an agent is
+// the client's session above it.
+func (v View) Payer() Owner {
+	if v.Agent != "" {
+		return v.Above
+	}
+	return v.Owner()
+}
+
 // Narrow gives a stateless session a handle. What it starts belongs to the later requests of the
 // principal with the same handle, and to no others.
 func (s *Session) Narrow(handle string) {

@@ -22,6 +22,7 @@ type Config struct {
 	Profile   *Profile // nil: all tools
 	Agent     string   // name of the agent of the server whose session it is; "": the session is a client's
 	Parent    string   // id of the call that started the agent
+	Above     Owner    // of an agent's session: the client's session above it
 }
 
 // Session is the state of one client between calls. It is safe for concurrent
@@ -43,7 +44,7 @@ type Session struct {
 func New(c Config) *Session {
 	v := View{
 		ID: c.ID, Principal: c.Principal, Roots: slices.Clone(c.Roots),
-		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Agent: c.Agent, Parent: c.Parent, Planning: c.Profile != nil && c.Profile.Plan,
+		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Agent: c.Agent, Parent: c.Parent, Above: c.Above, Planning: c.Profile != nil && c.Profile.Plan,
 	}
 	if len(c.Roots) > 0 {
 		v.Dir = c.Roots[0]
@@ -76,6 +77,7 @@ type View struct {
 	Profile   *Profile // the tools that it has; nil: all
 	Agent     string   // name of the agent whose session it is; "": a client's
 	Parent    string   // id of the call that started the agent
+	Above     Owner    // of an agent's session: the client's session above it; see Payer
 	// Worktree is the git worktree in which the session works; nil: none. Roots and Dir are then
 	// those in the worktree.
 	Worktree *Worktree

@@ -30,8 +30,8 @@ type Env struct {
 	// Approvable reports whether the user can be asked about a call.
 	Approvable bool
 
-	// Depart releases the call's slot and its place, for a call that only waits from now on
-	// and has no effect. Later calls of the session no longer wait for it.
+	// Depart releases the call's slot and its place, for a call that only waits from now on.
+	// Later calls of the session no longer wait for it, and do not see its effect until its end.
 	Depart func()
 
 	// Call runs another tool as part of this call. The inner call is parsed, decided,

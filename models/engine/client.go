@@ -36,9 +36,8 @@ const (
 // userAgent names the product, for providers that refuse requests without one.
 const userAgent = "mcp-toolset"
 
-// client makes the requests of a library to one endpoint. It is their http.RoundTripper: whatever
-// the library makes of options and environment, only these headers reach the endpoint, and only
-// this endpoint is reached.
+// client makes the requests of a library. It is their http.RoundTripper: it sends only its own
+// headers, and only to its endpoint, so that no option or variable of the library has an effect.
 type client struct {
 	models.Endpoint
 	at        site.Site

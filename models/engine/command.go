@@ -86,7 +86,7 @@ func (c *command) Attempt(ctx context.Context, r models.Request) (*models.Respon
 	return a.response(), nil
 }
 
-// capped stores at most maxAnswer bytes of what is written to it.
+// capped is a writer that stores the first maxAnswer bytes.
 type capped struct {
 	text []byte
 	over func() // called when there is more

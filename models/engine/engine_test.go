@@ -75,7 +75,7 @@ var conversation = models.Request{
 	},
 }
 
-// TestRequest checks what is sent, each time the same, in an environment that names other accounts.
+// TestRequest checks the body and headers of requests, in an environment that names other accounts.
 func TestRequest(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_ORG_ID", "ANTHROPIC_PROFILE", "ANTHROPIC_WEBHOOK_SIGNING_KEY", "AWS_BEARER_TOKEN_BEDROCK"} {
 		t.Setenv(name, "hostile")
@@ -133,7 +133,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestAnswers checks what is made of answers.
+// TestAnswers checks the responses that are made from answers.
 func TestAnswers(t *testing.T) {
 	long := strings.Repeat("Größe 漢字 \"\\ ", 50)
 	use := func(id, input string) models.Use {
@@ -542,7 +542,7 @@ func TestBudget(t *testing.T) {
 	m, _ = make(models.Budget{Cost: 220e-6 + 1e-6}) // an answer costs 110e-6
 	check(of("p", "1"), "")
 	check(of("p", "2"), "")
-	check(of("p", "3"), "models have cost 0.0002 of at most 0.000221 since the server started, with running requests, and this one costs more than what is left. Go on without the model, or ask the user to raise models.maxCost in the settings.")
+	check(of("p", "3"), "models have cost 0.0002 of at most 0.000221 since the server started, with running requests, and this one costs more than is left. Go on without the model, or ask the user to raise models.maxCost in the settings.")
 	check(of("q", "1"), "")
 }
 

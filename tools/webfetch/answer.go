@@ -52,7 +52,7 @@ func (c *call) answer(ctx context.Context, p *page.Page) (r reply, ok bool, fail
 	for _, limit := range []int{maxAsked, lessAsked} {
 		seen := rest[:runeIndex(rest, limit)]
 		resp, err := c.Model.Complete(ctx, models.Request{
-			Owner: c.env.Session.Owner(), System: system, MaxTokens: answerTokens,
+			Owner: c.env.Session.Payer(), System: system, MaxTokens: answerTokens,
 			Messages: []models.Message{{Blocks: []models.Block{{Text: models.Data(seen) + "\n\nThe text above is of the page " + plain.Line(c.base()) + ". Question: " + c.in.Prompt}}}},
 		})
 		var e *models.Error

@@ -20,7 +20,7 @@ func (a answering) Complete(_ context.Context, r models.Request) (*models.Respon
 	return a(r)
 }
 
-// TestModel checks what a model gets of a page, and what is made of its answer.
+// TestModel checks the part of a page that a model gets, and the result for its answer.
 func TestModel(t *testing.T) {
 	f := newFixture(t)
 	page := "# Title\n\nfirst\n" + strings.Repeat("word ", 50_000) + "\nlast\n"

@@ -55,7 +55,7 @@ type Question struct {
 	Mode    string `json:"mode"`    // the permission mode
 	Dir     string `json:"cwd"`     // working directory of the session
 
-	Owner session.Owner `json:"-"` // whose call it is
+	Owner session.Owner `json:"-"` // whose budgets pay for a model
 }
 
 // Answer is an opinion.

@@ -20,7 +20,7 @@ const (
 
 // Prompt is a question to a model.
 type Prompt struct {
-	Owner        session.Owner // whose call it is
+	Owner        session.Owner // whose budgets pay
 	System, Text string
 }
 

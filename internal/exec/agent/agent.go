@@ -41,17 +41,16 @@ const (
 	maxRunning = 8
 	// maxTotal is the limit of the running agents of a server.
 	maxTotal = 32
-	// maxWaiting is the limit of named agents of a session that wait. The longest unused ends.
+	// maxWaiting is the limit of the named agents of a client's session that wait, with those of its
+	// agents. The longest unused ends.
 	maxWaiting = 20
 )
 
-// Limits are the limits of a run. Those of tokens and cost also count what the agents use that it
-// starts.
+// Limits are the limits of a run. Tokens also counts what the agents use that it starts.
 type Limits struct {
 	Steps  int           // answers of the model
 	Calls  int           // of tools
 	Tokens int           // input and output, with those of prompt caches
-	Cost   float64       // in the currency of the price; 0: no limit
 	Time   time.Duration // from the start
 	Window int           // tokens of the conversation
 }
@@ -75,6 +74,7 @@ type Type struct {
 type Session interface {
 	View() session.View
 	Apply(session.Effect)
+	Follow(parent session.View)
 	Tools() []*tools.Tool
 	Instructions() string
 	Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response)
@@ -107,13 +107,13 @@ type Registry struct {
 	closed   bool
 	agents   map[session.Owner]*agent // by their sessions
 	profiles map[profileKey]*session.Profile
-	number   int // of the last agent without a name
-	opening  map[session.Owner]int
+	number   int             // of the last agent without a name
+	opening  map[*agent]bool // that Start makes
 }
 
 // New returns a registry without agents.
 func New(o Options) *Registry {
-	return &Registry{Options: o, agents: map[session.Owner]*agent{}, profiles: map[profileKey]*session.Profile{}, opening: map[session.Owner]int{}}
+	return &Registry{Options: o, agents: map[session.Owner]*agent{}, profiles: map[profileKey]*session.Profile{}, opening: map[*agent]bool{}}
 }
 
 // agent is an agent with its conversation.
@@ -173,7 +173,7 @@ func (r *Registry) Find(name string) (*Type, error) {
 	if other := aliases[strings.ToLower(name)]; other != "" && other != name {
 		return r.Find(other)
 	}
-	return nil, fault.Unknown("there is no type of agents "+plain.Key(name), "type", names, "the description of Agent has more")
+	return nil, fault.Unknown("there is no agent type "+plain.Key(name), "type", names, "the description of Agent has more")
 }
 
 // modelNames lists the values of Request.Model, with those that models know from other hosts.
@@ -184,7 +184,7 @@ func IsSmall(name string) (small, known bool) {
 	return name == "small" || name == "haiku", slices.Contains(modelNames, name)
 }
 
-// Check returns what is wrong with a request, or nil.
+// Check returns an error for an invalid request.
 func (r *Registry) Check(q Request) error {
 	if _, err := r.Find(q.Type); err != nil {
 		return err
@@ -202,21 +202,21 @@ func (r *Registry) Check(q Request) error {
 // cached by them.
 type profileKey struct {
 	kind, within *session.Profile
-	plan, last   bool
+	last         bool
 }
 
 // without lists the tools that no agent has: those that talk to the user, move its session, or make
-// what outlives it.
+// something that outlives it.
 var without = []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "SyntheticOutput", "CronCreate", "CronDelete", "CronList", "RemoteTrigger"}
 
 // profile returns the profile of an agent. The caller holds mu.
 func (r *Registry) profile(kind *Type, parent session.View, depth int) *session.Profile {
-	k := profileKey{kind.Profile, parent.Profile, parent.Planning, depth == maxDepth}
+	k := profileKey{kind.Profile, parent.Profile, depth == maxDepth}
 	if p := r.profiles[k]; p != nil {
 		return p
 	}
 	p := *kind.Profile
-	p.Name, p.Prompt, p.Within, p.Plan = kind.Name, "", parent.Profile, p.Plan || parent.Planning
+	p.Name, p.Prompt, p.Within = kind.Name, "", parent.Profile
 	p.Disallowed = slices.Concat(p.Disallowed, without)
 	if k.last {
 		p.Disallowed = append(p.Disallowed, "Agent")

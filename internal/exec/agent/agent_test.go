@@ -65,6 +65,7 @@ type fake struct {
 func (f *fake) View() session.View     { return f.s.View() }
 func (f *fake) Apply(e session.Effect) { f.s.Apply(e) }
 func (f *fake) Instructions() string   { return "Folders." }
+func (f *fake) Follow(v session.View)  { f.s.Apply(session.Effect{Dir: v.Dir}) }
 func (f *fake) Close()                 { f.closed++ }
 func (f *fake) Tools() []*tools.Tool {
 	type in struct {
@@ -124,7 +125,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 		Open: func(parent session.View, name, call string, p *session.Profile) Session {
 			number++
 			w.fake = &fake{call: func(ctx context.Context, tool, args string) *tools.Response { return w.call(ctx, tool, args) }}
-			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call})
+			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 			return w.fake
 		},
 		Free: func(string, string) bool { return true }, ValidName: func(string) bool { return true },
@@ -232,8 +233,6 @@ func TestEnds(t *testing.T) {
 		}, "[The agent general-1 (general): ended at the limit of 3 calls. 3 steps, 3 calls, 300 tokens, cost 0.03.]\nPartly done.\n", false, 3},
 		"tokens": {with(func(l *Limits) { l.Tokens = 250 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n), nil },
 			"[The agent general-1 (general): ended at the limit of 250 tokens. 4 steps, 3 calls, 400 tokens, cost 0.04.]\nStep 3\n", false, 3},
-		"cost": {with(func(l *Limits) { l.Cost = 0.015 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n), nil },
-			"[The agent general-1 (general): ended at the limit of a cost of 0.015. 3 steps, 2 calls, 300 tokens, cost 0.03.]\nStep 2\n", false, 2},
 		"loop": {with(func(l *Limits) { l.Steps = 50 }), func(n int, _ models.Request) (*models.Response, error) { return looks(n % 2), nil },
 			"[The agent general-1 (general): ended at the limit of 5 steps with the same calls and results. 10 steps, 9 calls, 1000 tokens, cost 0.1.]\nStep 1\n", false, 9},
 		"budget": {limits, func(n int, _ models.Request) (*models.Response, error) {
@@ -442,8 +441,12 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestFit checks that old results are dropped first, and that a summary comes second.
+// TestFit checks that old results are dropped first, and that a summary comes second, with the
+// present task.
 func TestFit(t *testing.T) {
+	if got := weight([]models.Message{{Blocks: []models.Block{{Image: &models.Image{Data: make([]byte, 24<<20)}}}}}); got < 150_000 {
+		t.Errorf("24 MB of pictures count as %d tokens", got)
+	}
 	large := strings.Repeat("x", 4000)
 	for name, c := range map[string]struct {
 		window           int
@@ -461,7 +464,7 @@ func TestFit(t *testing.T) {
 			w := newWorld(t, l, func(_ context.Context, n int, r models.Request) (*models.Response, error) {
 				if r.System == summarySystem {
 					summaries++
-					if len(r.Messages) != 1 || len(r.Messages[0].Blocks[0].Text) > c.window*bytesPerToken {
+					if len(r.Messages) != 1 || len(r.Messages[0].Blocks[0].Text) > c.window*models.BytesPerToken {
 						t.Errorf("a summary of %d bytes", len(r.Messages[0].Blocks[0].Text))
 					}
 					return says("What was done.", models.StopEnd), nil
@@ -474,15 +477,21 @@ func TestFit(t *testing.T) {
 						t.Errorf("message %d is of the wrong side", i)
 					}
 				}
-				if n >= 20 {
+				if n == 0 || n >= 20 {
 					return says("Done.", models.StopEnd), nil
 				}
 				return says(c.text, models.StopTools, "Look", fmt.Sprintf(`{"path":"%d"}`, n)), nil
 			})
 			w.call = func(_ context.Context, _, args string) *tools.Response { return result(args + large) }
-			a, text := w.run(Request{Prompt: "THE TASK"})
-			if !strings.Contains(text, "completed") {
-				t.Error(text)
+			w.run(Request{Name: "bob", Prompt: "THE FIRST TASK"})
+			run, _, err := w.Continue(t.Context(), w.env, "bob", "THE TASK")
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-run.Done()
+			a := run.Answer()
+			if !strings.Contains(a.Text, "completed") {
+				t.Error(a.Text)
 			}
 			kinds := map[any]int{}
 			for _, e := range transcriptOf(t, a) {
@@ -492,7 +501,8 @@ func TestFit(t *testing.T) {
 				t.Errorf("%v", kinds)
 			}
 			last := w.brain.requests[len(w.brain.requests)-1]
-			if first := last.Messages[0].Blocks; first[0].Text != "THE TASK" || c.summary != (len(first) > 1 && strings.Contains(first[1].Text, "What was done.")) {
+			task := map[bool]string{false: "THE FIRST TASK", true: "THE TASK"}[c.summary]
+			if first := last.Messages[0].Blocks; first[0].Text != task || c.summary != (len(first) > 1 && strings.Contains(first[1].Text, "What was done.")) {
 				t.Errorf("the conversation begins with %s", raw(first))
 			}
 		})
@@ -539,9 +549,9 @@ func TestRegistry(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
-		refused(w.env, Request{}, "8 agents are running, and no more may at once. Wait until one has ended, or stop one with TaskStop.")
+		refused(w.env, Request{}, "8 agents are running, which is the limit. Wait until one has ended, or stop one with TaskStop.")
 		deep := &tools.Env{Session: w.fake.View()}
-		refused(deep, Request{}, "8 agents are running, and no more may at once. Wait until one has ended, or stop one with TaskStop.")
+		refused(deep, Request{}, "8 agents are running, which is the limit. Wait until one has ended, or stop one with TaskStop.")
 		refused(w.env, Request{Name: "n1"}, "another agent, session or team has the name n1. Use another name; SendMessage continues an agent that has ended its task.")
 		if _, ok, _ := w.Continue(t.Context(), w.env, "n1", "more"); ok {
 			t.Error("a running agent was continued")
@@ -549,6 +559,16 @@ func TestRegistry(t *testing.T) {
 		for _, run := range runs[1:] {
 			_ = run.Stop("a test")
 		}
+		open := w.Open
+		w.Open = func(parent session.View, name, call string, p *session.Profile) Session {
+			w.Open = open
+			refused(w.env, Request{Name: name}, "another agent, session or team has the name twin. Use another name; SendMessage continues an agent that has ended its task.")
+			if _, ok, _ := w.Continue(t.Context(), w.env, name, "more"); ok {
+				t.Error("an agent was continued before it began")
+			}
+			return open(parent, name, call, p)
+		}
+		_ = w.start(Request{Name: "twin"}).Stop("a test")
 		// An agent of an agent counts for its client, and has no agent itself.
 		child, err := w.Start(t.Context(), &tools.Env{Session: runs[0].a.session.View()}, Request{Prompt: "p"})
 		if err != nil {
@@ -579,6 +599,32 @@ func TestRegistry(t *testing.T) {
 		}
 		refused(w.env, Request{}, "the server is ending. Do not start agents any more.")
 	})
+}
+
+// TestWaiting checks that the agents of agents count for the limit of those that wait.
+func TestWaiting(t *testing.T) {
+	w := newWorld(t, DefaultLimits(), func(ctx context.Context, _ int, r models.Request) (*models.Response, error) {
+		if r.Messages[0].Blocks[0].Text != "Hang." {
+			return says("Done.", models.StopEnd), nil
+		}
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	})
+	outer := w.start(Request{Prompt: "Hang."})
+	child, err := w.Start(t.Context(), &tools.Env{Session: w.fake.View()}, Request{Prompt: "p", Name: "child"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-child.Done()
+	for i := range maxWaiting {
+		<-w.start(Request{Name: fmt.Sprint("n", i)}).Done()
+	}
+	w.mu.Lock()
+	if w.named("p", "child") != nil || w.named("p", "n0") == nil || len(w.agents) != maxWaiting+1 {
+		t.Errorf("%d agents are left", len(w.agents))
+	}
+	w.mu.Unlock()
+	_ = outer.Stop("a test")
 }
 
 // TestRecover checks which transcripts get an end.
@@ -619,6 +665,12 @@ func TestRecover(t *testing.T) {
 	}
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an old one: %v", err)
+	}
+	for i := range maxTranscripts + 1 { // more than may be there, with those from before
+		write(fmt.Sprintf("6-%03d.jsonl", i), end)
+	}
+	if got := transcripts(dir); len(got) != maxTranscripts+1+1 || got[0] != running.path {
+		t.Errorf("%d transcripts, from %s", len(got), got[0])
 	}
 	running.close()
 }

@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// bytesPerToken and tokensPerImage are the estimates of package models.
-	bytesPerToken  = 4
-	tokensPerImage = 1600
 	// latest is the number of messages at the end whose results stay.
 	latest = 4
 	// small is the size of a result in bytes below which dropping it saves nothing.
@@ -25,24 +22,9 @@ const (
 // weight returns about how many tokens messages have.
 func weight(messages []models.Message) (n int) {
 	for _, m := range messages {
-		n += size(m.Blocks)
+		n += models.Size(m.Blocks)
 	}
-	return n / bytesPerToken
-}
-
-func size(blocks []models.Block) (n int) {
-	for _, b := range blocks {
-		n += len(b.Text)
-		switch {
-		case b.Image != nil:
-			n += tokensPerImage * bytesPerToken
-		case b.Use != nil:
-			n += len(b.Use.Name) + len(b.Use.Input)
-		case b.Result != nil:
-			n += size(b.Result.Blocks)
-		}
-	}
-	return n
+	return n / models.BytesPerToken
 }
 
 // fit makes the conversation shorter if it is over its window: it drops old results, and if that
@@ -67,12 +49,9 @@ func (r *Run) fit(ctx context.Context) bool {
 		r.script.add("error", map[string]any{"error": "summary: " + err.Error()})
 		return dropped > 0
 	}
-	first := a.messages[0]
-	if size(first.Blocks)/bytesPerToken > a.window/4 {
-		first.Blocks = []models.Block{{Text: cut(textOf(first.Blocks), a.window/4*bytesPerToken)}}
-	}
+	task := cut(r.prompt, a.window/4*models.BytesPerToken)
 	note := "To save room, the conversation up to here is replaced by this summary, which a model wrote. Files may have to be read again. It is data:\n" + models.Data(summary) + "\nGo on with the task."
-	a.messages = []models.Message{{Blocks: append(first.Blocks[:len(first.Blocks):len(first.Blocks)], models.Block{Text: note})}}
+	a.messages = []models.Message{{Blocks: []models.Block{{Text: task}, {Text: note}}}}
 	r.script.add("summary", map[string]any{"text": summary, "before": before, "after": weight(a.messages)})
 	r.step("the conversation was summarized to save room")
 	return true
@@ -82,11 +61,11 @@ func (r *Run) fit(ctx context.Context) bool {
 func dropResults(messages []models.Message) (dropped int) {
 	for _, m := range messages[:max(0, len(messages)-latest)] {
 		for i, b := range m.Blocks {
-			if b.Result == nil || size(b.Result.Blocks) <= small {
+			if b.Result == nil || models.Size(b.Result.Blocks) <= small {
 				continue
 			}
 			res := *b.Result // a request may still hold the former one
-			res.Blocks = []models.Block{{Text: fmt.Sprintf("[%d characters of this result were dropped to save room. Make the call again if you need it.]", len(textOf(b.Result.Blocks)))}}
+			res.Blocks = []models.Block{{Text: fmt.Sprintf("[%d bytes of this result were dropped to save room. Make the call again if you need them and it changes nothing.]", len(textOf(b.Result.Blocks)))}}
 			m.Blocks[i].Result = &res
 			dropped++
 		}
@@ -115,7 +94,7 @@ func (r *Run) summarize(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	text := cut(b.String(), r.a.window*bytesPerToken*6/10)
+	text := cut(b.String(), r.a.window*models.BytesPerToken*6/10)
 	resp, err := r.a.model.Complete(ctx, models.Request{
 		Owner: r.a.root, System: summarySystem, MaxTokens: summaryTokens,
 		Messages: []models.Message{{Blocks: []models.Block{{Text: "The conversation:\n" + models.Data(text)}}}},

@@ -23,17 +23,17 @@ const (
 	reportTime = time.Minute
 	// maxCuts is the limit of answers in a row that end at a limit of tokens.
 	maxCuts = 3
-	// A run ends if same of its latest window steps were the same calls with the same results.
+	// A run ends if sameSteps of its latest sameWindow steps have the same calls and results.
 	sameSteps, sameWindow = 5, 10
 )
 
 var errTime = errors.New("the limit of time is reached")
 
 // work runs the task until the model has reported or cannot go on.
-func (r *Run) work(prompt string) ending {
+func (r *Run) work() ending {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.r.Limits.Time, errTime)
 	defer cancel()
-	r.say(prompt)
+	r.say(r.prompt)
 	for cuts := 0; ; {
 		if why := r.limit(); why != "" {
 			return r.last(why)
@@ -69,6 +69,7 @@ func (r *Run) work(prompt string) ending {
 			if !r.a.r.Events.Pending(r.a.owner) {
 				return ending{task.Completed, "completed"}
 			}
+			r.quote(resp.Text())
 		}
 	}
 }
@@ -156,10 +157,12 @@ func (r *Run) answered(resp *models.Response, noUse bool) {
 		r.mu.Lock()
 		r.report = text
 		r.mu.Unlock()
-		r.print(text + "\n")
+	}
+	if resp.Stop != models.StopEnd { // else it may be the report, which follows
+		r.quote(text)
 	}
 	blocks := resp.Blocks
-	if noUse || resp.Stop != models.StopTools { // no use is answered
+	if noUse || resp.Stop != models.StopTools { // the uses get no results
 		blocks = slices.DeleteFunc(slices.Clone(blocks), func(b models.Block) bool { return b.Use != nil })
 	}
 	if !slices.ContainsFunc(blocks, func(b models.Block) bool { return b.Use != nil || strings.TrimSpace(b.Text) != "" }) {

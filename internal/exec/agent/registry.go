@@ -26,9 +26,7 @@ func (r *Registry) Start(ctx context.Context, env *tools.Env, q Request) (*Run, 
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.opening[a.root]--; r.opening[a.root] == 0 {
-			delete(r.opening, a.root)
-		}
+		delete(r.opening, a)
 	}()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
 	a.session = r.Open(env.Session, a.name, env.ID, r.profileOf(a, env.Session))
@@ -47,12 +45,13 @@ func (r *Registry) profileOf(a *agent, parent session.View) *session.Profile {
 	return r.profile(a.kind, parent, a.depth)
 }
 
-// reserve returns an agent without a session. Until opening is decremented, it counts as running.
+// reserve returns an agent without a session. While it is in opening, it counts as running and has
+// its name.
 func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	if err := r.Check(q); err != nil {
 		return nil, err
 	}
-	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Owner(), depth: 1, isolated: q.Isolation, window: r.Limits.Window}
+	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Payer(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
 	a.kind, _ = r.Find(q.Type)
 	if small, _ := IsSmall(q.Model); small || q.Model == "" && a.kind.Small {
 		a.model = r.Small
@@ -62,7 +61,7 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if parent := r.agents[v.Owner()]; parent != nil {
-		a.root, a.depth = parent.root, parent.depth+1
+		a.depth = parent.depth + 1
 	}
 	switch {
 	case a.depth > maxDepth:
@@ -75,25 +74,28 @@ func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
 	if err := r.room(a.root); err != nil {
 		return nil, err
 	}
-	for !a.named && (a.name == "" || !r.Free(v.Principal, a.name)) {
+	for !a.named && (a.name == "" || !r.Free(v.Principal, a.name) || r.named(v.Principal, a.name) != nil) {
 		r.number++
 		a.name = fmt.Sprintf("%s-%d", a.kind.Name, r.number)
 	}
-	r.opening[a.root]++
+	r.opening[a] = true
 	return a, nil
 }
 
-// room refuses one more running agent of a client's session than may be. The caller holds mu.
+// room returns an error if a client's session cannot have another running agent. The caller holds mu.
 func (r *Registry) room(root session.Owner) error {
-	mine, all := r.opening[root], 0
-	for _, n := range r.opening {
-		all += n
+	mine, all := 0, 0
+	count := func(a *agent) {
+		if all++; a.root == root {
+			mine++
+		}
+	}
+	for a := range r.opening {
+		count(a)
 	}
 	for _, a := range r.agents {
-		if a.run != nil {
-			if all++; a.root == root {
-				mine++
-			}
+		if a.run != nil && !r.opening[a] {
+			count(a)
 		}
 	}
 	const next = "Wait until one has ended, or stop one with TaskStop."
@@ -101,9 +103,9 @@ func (r *Registry) room(root session.Owner) error {
 	case r.closed:
 		return fault.New("the server is ending", "Do not start agents any more.")
 	case mine >= maxRunning:
-		return fault.New(fmt.Sprintf("%d agents are running, and no more may at once", mine), next)
+		return fault.New(fmt.Sprintf("%d agents are running, which is the limit", mine), next)
 	case all >= maxTotal:
-		return fault.New(fmt.Sprintf("%d agents of all sessions are running, and no more may at once", all), next)
+		return fault.New(fmt.Sprintf("%d agents of all sessions are running, which is the limit", all), next)
 	}
 	return nil
 }
@@ -111,7 +113,12 @@ func (r *Registry) room(root session.Owner) error {
 // named returns the agent of a principal with a name, or nil. The caller holds mu.
 func (r *Registry) named(principal, name string) *agent {
 	for _, a := range r.agents {
-		if a.name == name && a.owner.Principal == principal {
+		if a.name == name && a.parent.Principal == principal {
+			return a
+		}
+	}
+	for a := range r.opening {
+		if a.name == name && a.parent.Principal == principal {
 			return a
 		}
 	}
@@ -143,7 +150,7 @@ func (r *Registry) begin(ctx context.Context, a *agent, title, prompt string, en
 		a.leave(ctx)
 		return nil, fault.New("the session or the server is ending", "Do not start agents any more.")
 	}
-	go run.do(prompt)
+	go run.do()
 	return run, nil
 }
 
@@ -207,9 +214,10 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 		r.mu.Unlock()
 		return nil, true, err
 	}
-	a.run = starting // nobody else continues it
+	a.run = starting
 	r.mu.Unlock()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
+	a.session.Follow(env.Session) // which may have moved, or be in another mode
 	if run, err = r.begin(ctx, a, "Continue "+name, prompt, env); err != nil {
 		r.mu.Lock()
 		a.run = nil
@@ -222,7 +230,7 @@ func (r *Registry) Continue(ctx context.Context, env *tools.Env, name, prompt st
 	return run, true, err
 }
 
-// starting stands for a run that is about to begin.
+// starting stands for a run that is about to begin. No other call continues its agent.
 var starting = new(Run)
 
 // ended records the end of a run. An agent without a name ends with it.
@@ -231,7 +239,7 @@ func (r *Registry) ended(a *agent) {
 	a.run, a.used = nil, time.Now()
 	list := []*agent{a}
 	if a.named && !a.gone && !r.closed {
-		list = r.surplus(a.parent)
+		list = r.surplus(a.root)
 	}
 	r.mu.Unlock()
 	for _, a := range list {
@@ -239,11 +247,12 @@ func (r *Registry) ended(a *agent) {
 	}
 }
 
-// surplus returns the agents of a session that are more than may wait. The caller holds mu.
-func (r *Registry) surplus(parent session.Owner) []*agent {
+// surplus returns the longest unused agents of a client's session over the limit of those that wait.
+// They are gone from then on. The caller holds mu.
+func (r *Registry) surplus(root session.Owner) []*agent {
 	var list []*agent
 	for _, a := range r.agents {
-		if a.parent == parent && a.run == nil && !a.gone {
+		if a.root == root && a.run == nil && !a.gone {
 			list = append(list, a)
 		}
 	}

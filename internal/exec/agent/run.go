@@ -32,6 +32,7 @@ type Used struct {
 type Run struct {
 	a      *agent
 	title  string
+	prompt string // the task
 	began  time.Time
 	above  *Run // the run that started it; nil: a client did
 	log    *spool.Log
@@ -57,22 +58,20 @@ func randomID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // newRun returns a run that has not begun.
 func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
-	r := &Run{a: a, title: plain.Line(title), began: time.Now(), done: make(chan struct{}), steps: make(chan string, 1)}
+	r := &Run{a: a, title: plain.Line(title), prompt: prompt, began: time.Now(), done: make(chan struct{}), steps: make(chan string, 1)}
 	if env.Asker != nil {
 		r.asker.Store(&env.Asker)
 	}
-	if a.system == "" {
-		if err := a.describe(); err != nil {
-			return nil, err
-		}
+	if err := a.describe(); err != nil {
+		return nil, err
 	}
 	var err error
 	if r.log, r.out, err = a.r.NewLog(); err != nil {
-		return nil, fault.New("its output cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
+		return nil, fault.New("the output of the agent cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
 	if r.script, err = newTranscript(a.r.Folder, a.r.transcriptPath(a)); err != nil {
 		r.discard()
-		return nil, fault.New("its transcript cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
+		return nil, fault.New("the transcript of the agent cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
 	v := a.session.View()
 	r.script.add("start", map[string]any{"agent": a.name, "kind": a.kind.Name, "session": v.ID, "call": env.ID, "dir": v.Dir, "worktree": a.folder, "title": r.title, "prompt": prompt, "continued": len(a.messages) > 0})
@@ -89,8 +88,10 @@ func (r *Run) discard() {
 	_ = r.log.Remove()
 }
 
-// describe makes what each request of the agent begins with, which stays the same for prompt caches.
+// describe makes the system text and the tools of a run. All its requests have the same, for prompt
+// caches.
 func (a *agent) describe() error {
+	a.tools = nil
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are the agent %s (type %s). Another model has given you a task and waits for your report: you have no other conversation with it, and no user reads your messages before the report. "+
 		"Work with the tools until the task is done, then answer with the report alone: what you found or did, with paths and line numbers, what failed, and what is left. "+
@@ -111,16 +112,16 @@ func (a *agent) describe() error {
 	return nil
 }
 
-// ending is how a run ends.
+// ending holds the state of a run at its end, and a line about it.
 type ending struct {
 	state  task.State
 	detail string
 }
 
 // do runs the task to its end, and ends whatever it has started.
-func (r *Run) do(prompt string) {
+func (r *Run) do() {
 	a := r.a
-	end := r.guarded(prompt)
+	end := r.guarded()
 	r.stop(nil)
 	a.r.Tasks.Forget(a.owner, "the end of the agent "+a.name)
 	note := a.leave(context.Background())
@@ -146,15 +147,15 @@ func (r *Run) do(prompt string) {
 	close(r.done)
 }
 
-// guarded is work that survives a panic.
-func (r *Run) guarded(prompt string) (end ending) {
+// guarded calls work. It makes a failure of a panic.
+func (r *Run) guarded() (end ending) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.a.r.Log.Error("an agent panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			end = ending{task.Failed, "failed: the agent stopped on an internal error; the server's log has the details"}
 		}
 	}()
-	return r.work(prompt)
+	return r.work()
 }
 
 // print writes to the log.
@@ -162,6 +163,13 @@ func (r *Run) print(text string) {
 	if _, err := io.WriteString(r.out, text); err != nil && !r.warned {
 		r.warned = true
 		r.a.r.Log.Warn("the output of an agent cannot be stored", "error", err.Error())
+	}
+}
+
+// quote writes a text of the model to the log, as data.
+func (r *Run) quote(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		r.print(models.Data(plain.Lines(text)) + "\n")
 	}
 }
 
@@ -226,11 +234,8 @@ func (r *Run) limit() string {
 		return fmt.Sprintf("%d calls", l.Calls)
 	}
 	for u := r; u != nil; u = u.above {
-		switch used := u.Used(); {
-		case used.Tokens >= l.Tokens:
+		if u.Used().Tokens >= l.Tokens {
 			return fmt.Sprintf("%d tokens", l.Tokens)
-		case l.Cost > 0 && used.Cost >= l.Cost:
-			return fmt.Sprintf("a cost of %g", l.Cost)
 		}
 	}
 	return ""

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +16,7 @@ import (
 )
 
 const (
-	// maxTranscript is the limit of a transcript, in bytes. Only its end is added beyond.
+	// maxTranscript is the limit of a transcript, in bytes. After it, only the last line is added.
 	maxTranscript = 16 << 20
 	// maxTranscripts and maxAge are the limits of the transcripts of runs that have ended.
 	maxTranscripts = 200
@@ -36,9 +34,14 @@ type transcript struct {
 	size int
 }
 
+// newTranscript returns an empty transcript. It removes the oldest ones over the limit.
 func newTranscript(folder, path string) (*transcript, error) {
 	if err := errors.Join(state.EnsurePrivate(filepath.Dir(folder)), state.EnsurePrivate(folder)); err != nil {
 		return nil, err
+	}
+	old := transcripts(folder)
+	for _, path := range old[:max(0, len(old)-maxTranscripts)] {
+		removeUnused(path)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -79,27 +82,29 @@ func (t *transcript) close() {
 	}
 }
 
-// Recover adds an end to the transcripts of runs whose server was killed, removes old ones, and
-// returns the former. Runs of other servers that live are left alone.
-func Recover(folder string) (lost []string) {
+// transcripts returns the paths of the transcripts in a folder, from the oldest.
+func transcripts(folder string) (paths []string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
 	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
+	for _, e := range entries { // sorted by name, which begins with the time
 		if strings.HasSuffix(e.Name(), ".jsonl") && e.Type().IsRegular() {
-			names = append(names, e.Name())
+			paths = append(paths, filepath.Join(folder, e.Name()))
 		}
 	}
-	slices.Sort(names) // by time
-	for i, name := range names {
-		path := filepath.Join(folder, name)
+	return paths
+}
+
+// Recover adds an end to the transcripts of runs whose server was killed, and returns their paths.
+// It removes those over the limit of age. It does not change the transcripts of running servers.
+func Recover(folder string) (lost []string) {
+	for _, path := range transcripts(folder) {
 		isLost, old := look(path)
 		if isLost {
 			lost = append(lost, path)
 		}
-		if old || !isLost && i < len(names)-maxTranscripts {
+		if old {
 			removeUnused(path)
 		}
 	}
@@ -144,7 +149,7 @@ func look(path string) (lost, old bool) {
 // removeUnused removes a transcript that nobody writes.
 func removeUnused(path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) || err != nil {
+	if err != nil {
 		return
 	}
 	free, err := filelock.TryLock(f)
