@@ -18,14 +18,18 @@ const (
 // binary reports whether the source of rows is not text.
 func binary(list []visibleRow) bool {
 	var t tally
-	for _, one := range list {
-		t.add(one.raw)
-	}
+	t.addRows(list)
 	return t.binary()
 }
 
 // tally counts the bytes of output by kind.
 type tally struct{ all, controls, invalid int }
+
+func (t *tally) addRows(list []visibleRow) {
+	for _, one := range list {
+		t.add(one.raw)
+	}
+}
 
 func (t *tally) add(raw []byte) {
 	t.all += len(raw)

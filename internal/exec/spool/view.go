@@ -118,6 +118,8 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 			break
 		}
 	}
+	var kinds tally // of more than is shown: the ends of a program can look like text
+	kinds.addRows(tail)
 	budget := limit / headShare
 	tail, end := lastOf(tail, limit-budget)
 	v := View{Tail: joined(tail)}
@@ -132,7 +134,8 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 	}
 	head, v.Gap.From = firstOf(head, budget)
 	v.Head = joined(head)
-	v.Binary = binary(slices.Concat(head, tail))
+	kinds.addRows(head)
+	v.Binary = kinds.binary() || binary(slices.Concat(head, tail))
 	v.Gap.Lines = s.lines - newlines(head) - newlines(tail)
 	return v, nil
 }
