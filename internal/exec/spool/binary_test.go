@@ -13,7 +13,7 @@ func TestBinary(t *testing.T) {
 	for i := range random {
 		random[i] = byte(rnd.Uint32())
 	}
-	program := "\x7fELF" + strings.Repeat("\x00", 1000) + string(random) + strings.Repeat(".text\x00", 1000)
+	program := "\x7fELF" + strings.Repeat("\x00\n", 2000) + string(random) + strings.Repeat(".text\x00\n", 1000)
 	for name, tc := range map[string]struct {
 		text string
 		want bool
