@@ -227,9 +227,9 @@ type comparison struct {
 func (q *comparison) ours(operation string) (string, bool) {
 	start := strings.LastIndexByte(q.text[:q.name[0]], '\n') + 1
 	args, _ := json.Marshal(map[string]any{
-		"operation": operation, "filePath": q.path, "line": 1 + strings.Count(q.text[:q.name[0]], "\n"), "character": 1 + len([]rune(q.text[start:q.name[0]])), "query": map[string]string{"workspaceSymbol": q.text[q.name[0]:q.name[1]]}[operation],
+		"operation": operation, "filePath": q.path, "line": 1 + strings.Count(q.text[:q.name[0]], "\n"), "character": 1 + len([]rune(q.text[start:q.name[0]])), "query": map[string]string{"workspaceSymbol": q.text[q.name[0]:q.name[1]]}[operation], "newName": map[string]string{"rename": newName}[operation],
 	})
-	args = bytes.Replace(args, []byte(`,"query":""`), nil, 1)
+	args = bytes.Replace(bytes.Replace(args, []byte(`,"query":""`), nil, 1), []byte(`,"newName":""`), nil, 1)
 	_, answer := q.h.begin(direct, "LSP", string(args))
 	select {
 	case m := <-answer:
@@ -241,11 +241,16 @@ func (q *comparison) ours(operation string) (string, bool) {
 	}
 }
 
+// newName is a name that no project has.
+const newName = "renamedByTest"
+
 func (q *comparison) compare() {
 	params := q.c.at(q.path, q.text, q.name[0])
+	params["query"], params["newName"] = q.text[q.name[0]:q.name[1]], newName
 	for operation, method := range map[string]string{
 		"goToDefinition": "textDocument/definition", "goToTypeDefinition": "textDocument/typeDefinition", "goToImplementation": "textDocument/implementation",
 		"findReferences": "textDocument/references", "hover": "textDocument/hover", "documentSymbol": "textDocument/documentSymbol", "incomingCalls": "textDocument/prepareCallHierarchy",
+		"outgoingCalls": "textDocument/prepareCallHierarchy", "workspaceSymbol": "workspace/symbol", "rename": "textDocument/rename",
 	} {
 		var raw json.RawMessage
 		failed := q.c.call(method, params, &raw)
@@ -285,17 +290,36 @@ func (q *comparison) same(operation string, raw json.RawMessage, got string) (wa
 	case "documentSymbol":
 		names := strings.Count(string(raw), `"selectionRange"`) + strings.Count(string(raw), `"location"`)
 		return fmt.Sprint(names, " symbols"), strings.Count(got, "\n")+1 == names || names > 500 || names == 0
-	case "incomingCalls":
+	case "workspaceSymbol":
+		var list []json.RawMessage
+		_ = json.Unmarshal(raw, &list)
+		if len(list) == 0 {
+			return "nothing", strings.Contains(got, "found no symbol")
+		}
+		return fmt.Sprint(len(list), " symbols"), strings.Count(got, "\n")+1 == len(list) || len(list) > 100
+	case "rename":
+		var edit struct {
+			Changes         map[string]json.RawMessage
+			DocumentChanges []json.RawMessage
+		}
+		_ = json.Unmarshal(raw, &edit)
+		n := len(edit.Changes) + len(edit.DocumentChanges)
+		if n == 0 {
+			return "nothing", strings.Contains(got, "found no symbol")
+		}
+		want = fmt.Sprintf("Renaming changes %d file", n)
+		return want, strings.HasPrefix(got, want)
+	case "incomingCalls", "outgoingCalls":
 		var items []json.RawMessage
 		_ = json.Unmarshal(raw, &items)
 		if len(items) == 0 {
 			return "no function", strings.Contains(got, "found no function")
 		}
 		var calls []json.RawMessage
-		if err := q.c.call("callHierarchy/incomingCalls", map[string]any{"item": items[0]}, &calls); err != nil {
+		if err := q.c.call("callHierarchy/"+operation, map[string]any{"item": items[0]}, &calls); err != nil {
 			q.t.Fatal(err)
 		}
-		want = fmt.Sprintf("%d caller", len(calls))
+		want = fmt.Sprintf("%d %s", len(calls), map[string]string{"incomingCalls": "caller", "outgoingCalls": "callee"}[operation])
 		return want, strings.HasPrefix(got, want)
 	case "findReferences":
 		list, _ := lsp.Locations(raw)
