@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -165,6 +166,10 @@ type answer struct {
 	took  time.Duration
 }
 
+// noTerminal matches the line that an interactive bash without a terminal prints when a command has
+// been ended by a signal. It is about bash, not about the command, so answers omit it.
+var noTerminal = regexp.MustCompile(`(?m)^bash: \[\d+: \d+ \(-?\d+\)\] tcsetattr: .*\n?`)
+
 // make returns the result of a call.
 func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.Duration) tools.Result[Output] {
 	log := a.s.Output()
@@ -207,6 +212,9 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 		effect.Output = log.Path()
 		b.WriteString(log.NotShown(printed) + "\n")
 	default:
+		if a.s.language == shell {
+			view.Head, view.Tail = noTerminal.ReplaceAllString(view.Head, ""), noTerminal.ReplaceAllString(view.Tail, "")
+		}
 		b.WriteString(view.Head)
 		if view.Gap.Bytes() > 0 {
 			effect.Output = log.Path()

@@ -92,6 +92,8 @@ func TestBash(t *testing.T) {
 	f.want(sh, "while :; do :; done; echo no", interrupts+"\n", "timeout", short)
 	f.want(sh, "sleep 1000; echo no", interrupts+"\n", "timeout", short)
 	f.want(sh, "echo $x", "5")
+	f.want(sh, "sh -c 'kill -9 $$'; echo after $?", "after 137")
+	f.want(sh, "sh -c 'kill -9 $$'", "Exit code 137")
 	f.want(sh, "exec 199>&-; exec 0<&-; exec nonexistent", "Exit code 127\nbash: exec: nonexistent: not found")
 	f.want(sh, "exec true", lost("exit code 0"))
 	f.want(sh, "echo ${x-gone}", "gone")
