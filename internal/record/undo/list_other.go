@@ -14,6 +14,13 @@ const Commands = false
 
 func list(context.Context, []string, []string) (*tree, error) { return nil, errors.ErrUnsupported }
 
+// fetcher reads nothing here.
+type fetcher struct{ roots []string }
+
+func (f *fetcher) close()                                      {}
+func (f *fetcher) file(string, stamp) (data []byte, ok bool)   { return nil, false }
+func (f *fetcher) link(string, stamp) (target string, ok bool) { return "", false }
+
 func (s *stamp) fill(any) {}
 
 func born(string) (at time.Time, ok bool) { return at, false }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -146,7 +145,7 @@ func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.Wai
 	var st unix.Stat_t
 	for _, name := range list {
 		if skipped(name) {
-			d.Hidden = append(d.Hidden, strings.Clone(name))
+			d.Hidden = append(d.Hidden, name)
 			continue
 		}
 		if len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
@@ -159,7 +158,7 @@ func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.Wai
 			d.Entries = append(d.Entries, entry{Name: name, Stamp: stamp{Mode: fs.ModeIrregular}})
 			continue
 		}
-		e := entry{Name: strings.Clone(name)}
+		e := entry{Name: name}
 		e.Stamp.from(&st)
 		if e.Stamp.Device != device {
 			e.Stamp.Mode |= fs.ModeIrregular // another file system

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,8 +69,9 @@ type objects struct {
 	mu    sync.Mutex
 	index map[Hash]place
 	packs map[string]*pack
-	write *pack // nil: none yet
-	bytes int64 // of all packs
+	write *pack   // nil: none yet
+	full  []*pack // written by this process and not synced yet, except write
+	bytes int64   // of all packs
 
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
@@ -225,9 +227,7 @@ var writeAt = func(f *os.File, b []byte, at int64) (int, error) { return f.Write
 // begin begins a new pack.
 func (o *objects) begin() error {
 	if o.write != nil {
-		if err := o.write.file.Sync(); err != nil {
-			return err
-		}
+		o.full = append(o.full, o.write)
 	}
 	name := strings.ToLower(rand.Text()) + packEnd
 	file, err := os.OpenFile(filepath.Join(o.dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -243,14 +243,19 @@ func (o *objects) begin() error {
 // sync makes what this process has stored survive a crash of the system.
 func (o *objects) sync() error {
 	o.mu.Lock()
-	p := o.write
+	full, packs := len(o.full), slices.Clone(o.full)
+	if o.write != nil {
+		packs = append(packs, o.write)
+	}
 	o.mu.Unlock()
-	if p == nil {
-		return nil
+	for _, p := range packs {
+		if err := p.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
+			return err
+		}
 	}
-	if err := p.file.Sync(); !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
-		return err
-	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.full = slices.DeleteFunc(o.full, func(p *pack) bool { return slices.Contains(packs[:full], p) })
 	return nil
 }
 
@@ -337,10 +342,16 @@ func (o *objects) rewrite(p *pack, live map[Hash]bool) error {
 			return err
 		}
 	}
-	if o.write == nil {
-		return nil
+	for _, written := range append(slices.Clone(o.full), o.write) {
+		if written == nil || written == p {
+			continue
+		}
+		if err := written.file.Sync(); err != nil {
+			return err
+		}
 	}
-	return o.write.file.Sync()
+	o.full = nil
+	return nil
 }
 
 func (o *objects) close() error {

@@ -355,8 +355,8 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		tr.each(func(path string, _ int, e *entry) {
-			if !strings.HasSuffix(path, "new") {
+		tr.each(func(_ string, _ int, e *entry) {
+			if !strings.HasSuffix(e.Name, "new") {
 				n++
 			}
 		})

@@ -138,15 +138,15 @@ type job struct {
 // those before what tools can make again; small files first.
 func (t *tree) jobs() []job {
 	var out, mapped []job
-	t.each(func(path string, rank int, e *entry) {
+	t.each(func(folder string, rank int, e *entry) {
 		if k := e.Stamp.kind(); k != File && k != Link || k == File && e.Stamp.Size > maxFile {
 			return
 		}
 		switch {
 		case e.Content == nil || e.Stamp.kind() == File && e.age() < int64(young):
-			out = append(out, job{path, e, rank})
-		case e.Stamp.kind() == File && e.age() < int64(youngMapping):
-			mapped = append(mapped, job{path, e, rank})
+			out = append(out, job{join(folder, e.Name), e, rank})
+		case e.Stamp.kind() == File && len(mapped) <= fewYoung && e.age() < int64(youngMapping):
+			mapped = append(mapped, job{join(folder, e.Name), e, rank})
 		}
 	})
 	if len(mapped) <= fewYoung {
@@ -161,21 +161,25 @@ func (t *tree) jobs() []job {
 // madeAgain lists folders whose content tools can make again.
 var madeAgain = []string{"node_modules", ".venv", "venv", "target", "build", "dist", "out", ".cache", "__pycache__", ".gradle", ".next", ".tox"}
 
-// each calls f for all entries below the roots, parents first.
-func (t *tree) each(f func(path string, rank int, e *entry)) {
+// each calls f for all entries below the roots, with their folder, parents first.
+func (t *tree) each(f func(folder string, rank int, e *entry)) {
 	for i := range t.Roots {
 		t.Roots[i].Sub.each(t.Roots[i].Name, 0, f)
 	}
 }
 
-func (d *dir) each(path string, rank int, f func(string, int, *entry)) {
+func (d *dir) each(folder string, rank int, f func(string, int, *entry)) {
 	if d == nil {
 		return
 	}
 	for i := range d.Entries {
 		e := &d.Entries[i]
-		below, r := join(path, e.Name), rank
-		if e.Sub != nil && r == 0 {
+		f(folder, rank, e)
+		if e.Sub == nil {
+			continue
+		}
+		r := rank
+		if r == 0 {
 			switch {
 			case e.Name == ".git":
 				r = 1
@@ -183,8 +187,7 @@ func (d *dir) each(path string, rank int, f func(string, int, *entry)) {
 				r = 2
 			}
 		}
-		f(below, r, e)
-		e.Sub.each(below, r, f)
+		e.Sub.each(join(folder, e.Name), r, f)
 	}
 }
 
@@ -203,10 +206,10 @@ func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
 // groups returns the paths of each file that has several names.
 func (t *tree) groups() map[inode][]string {
 	out := map[inode][]string{}
-	t.each(func(path string, _ int, e *entry) {
+	t.each(func(folder string, _ int, e *entry) {
 		if e.Stamp.kind() == File && e.Stamp.Links > 1 {
 			key := inodeOf(e.Stamp)
-			out[key] = append(out[key], path)
+			out[key] = append(out[key], join(folder, e.Name))
 		}
 	})
 	return out
