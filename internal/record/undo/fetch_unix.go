@@ -67,23 +67,22 @@ func (f *fetcher) file(path string, want stamp) ([]byte, bool) {
 		return nil, false
 	}
 	defer unix.Close(fd)
-	// Some network file systems answer reads with EAGAIN otherwise.
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0); err != nil {
-		return nil, false
-	}
 	if int64(cap(f.buffer)) < want.Size {
 		f.buffer = make([]byte, want.Size, max(want.Size, 64<<10))
 	}
 	data := f.buffer[:want.Size]
-	for read := 0; read < len(data); {
+	for read, blocking := 0, false; read < len(data); {
 		n, err := unix.Read(fd, data[read:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n == 0 {
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN && !blocking: // from some network file systems
+			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0)
+			blocking = true
+		case err != nil || n == 0:
 			return nil, false
+		default:
+			read += n
 		}
-		read += n
 	}
 	var st unix.Stat_t
 	var now stamp

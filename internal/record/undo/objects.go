@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -153,15 +152,13 @@ func (o *objects) scan(p *pack) error {
 	return nil
 }
 
-func makeHeader(hash Hash, at place) []byte {
-	h := make([]byte, headerSize)
+func putHeader(h []byte, hash Hash, at place) {
 	binary.LittleEndian.PutUint32(h, packMagic)
 	h[4] = at.method
 	binary.LittleEndian.PutUint64(h[8:], uint64(at.raw))
 	binary.LittleEndian.PutUint64(h[16:], uint64(at.size))
 	copy(h[24:], hash[:])
 	binary.LittleEndian.PutUint32(h[56:], crc32.ChecksumIEEE(h[:56]))
-	return h
 }
 
 func parseHeader(h []byte) (hash Hash, at place, ok bool) {
@@ -186,21 +183,21 @@ func (o *objects) put(data []byte, reserve int64) (Hash, error) {
 		return hash, nil
 	}
 	at := place{method: methodZstd, raw: int64(len(data))}
-	body := o.encoder.EncodeAll(data, make([]byte, 0, len(data)/2+64))
-	if len(body) >= len(data) {
-		at.method, body = methodRaw, data
+	record := o.encoder.EncodeAll(data, make([]byte, headerSize, headerSize+len(data)/2+64))
+	if len(record) >= headerSize+len(data) {
+		at.method, record = methodRaw, append(record[:headerSize], data...)
 	}
-	at.size = int64(len(body))
+	at.size = int64(len(record) - headerSize)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, ok := o.index[hash]; ok {
 		return hash, nil
 	}
-	return hash, o.append(hash, at, body, reserve)
+	return hash, o.append(hash, at, record, reserve)
 }
 
-// append writes a record. The caller must hold mu.
-func (o *objects) append(hash Hash, at place, body []byte, reserve int64) error {
+// append writes a record, whose header it sets. The caller must hold mu.
+func (o *objects) append(hash Hash, at place, record []byte, reserve int64) error {
 	if o.bytes+headerSize+at.size > o.quota-reserve {
 		return errFull
 	}
@@ -210,7 +207,8 @@ func (o *objects) append(hash Hash, at place, body []byte, reserve int64) error 
 		}
 	}
 	p := o.write
-	if _, err := writeAt(p.file, append(makeHeader(hash, at), body...), p.end); err != nil {
+	putHeader(record, hash, at)
+	if _, err := writeAt(p.file, record, p.end); err != nil {
 		_ = p.file.Truncate(p.end)
 		return fmt.Errorf("writing to the undo store: %w", err)
 	}
@@ -334,11 +332,11 @@ func (o *objects) rewrite(p *pack, live map[Hash]bool) error {
 			delete(o.index, hash)
 			continue
 		}
-		body := make([]byte, at.size)
-		if _, err := io.ReadFull(io.NewSectionReader(p.file, at.at, at.size), body); err != nil {
+		record := make([]byte, headerSize+at.size)
+		if _, err := p.file.ReadAt(record[headerSize:], at.at); err != nil {
 			return err
 		}
-		if err := o.append(hash, at, body, -p.end); err != nil {
+		if err := o.append(hash, at, record, -p.end); err != nil {
 			return err
 		}
 	}
