@@ -117,6 +117,11 @@ func (s *Store) add(set *Set, durable bool) error {
 	if len(have) > 0 {
 		set.Number = max(set.Number, have[len(have)-1]+1)
 	}
+	if s.main != nil {
+		if set.Number, err = s.main.reserve(set.Number); err != nil {
+			return err
+		}
+	}
 	if err := s.write(set, durable); err != nil || durable {
 		return err
 	}

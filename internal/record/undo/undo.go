@@ -121,14 +121,18 @@ type Store struct {
 	patient time.Duration // timeout for storing contents before a call
 	over    bool          // closed
 
-	starting sync.Mutex // for filling, closed and unsynced
-	filling  sync.WaitGroup
-	closed   bool
-	fill     chan struct{} // held by the background fill
-	filled   atomic.Bool   // nothing is left to store
-	unsynced []string      // files that are being synced
-	ctx      context.Context
-	stop     context.CancelCauseFunc
+	main *Store // of the workspace; nil unless this is the store of a worktree
+	key  string // identifies the store in the worktrees of main
+
+	starting  sync.Mutex // for filling, closed, worktrees and unsynced
+	filling   sync.WaitGroup
+	closed    bool
+	worktrees []*Store      // the least recently used first
+	fill      chan struct{} // held by the background fill
+	filled    atomic.Bool   // nothing is left to store
+	unsynced  []string      // files that are being synced
+	ctx       context.Context
+	stop      context.CancelCauseFunc
 }
 
 // session returns the session of an owner as change sets have it.
@@ -292,13 +296,14 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.starting.Unlock()
 	s.filling.Wait()
+	err := s.closeWorktrees()
 	s.work <- struct{}{}
 	defer s.unlock()
 	s.over = true
 	if s.objects == nil {
-		return nil
+		return err
 	}
-	err := errors.Join(s.save(), s.objects.close())
+	err = errors.Join(err, s.save(), s.objects.close())
 	s.end()
 	s.objects = nil
 	return err
