@@ -90,8 +90,9 @@ func (s *Store) look(ctx context.Context, timeout time.Duration) (*tree, error) 
 	if !s.listed {
 		timeout = listing
 	}
+	old := s.base
 	// A file system that does not answer must not block the store.
-	t, err := bounded.Do(ctx, timeout, func(ctx context.Context) (*tree, error) { return listRoots(ctx, s.roots, s.o.Skip) })
+	t, err := bounded.Do(ctx, timeout, func(ctx context.Context) (*tree, error) { return listRoots(ctx, s.roots, s.o.Skip, old) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

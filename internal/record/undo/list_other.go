@@ -12,7 +12,9 @@ import (
 // have no times of change that programs cannot set.
 const Commands = false
 
-func list(context.Context, []string, []string) (*tree, error) { return nil, errors.ErrUnsupported }
+func list(context.Context, []string, []string, *tree) (*tree, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // fetcher reads nothing here.
 type fetcher struct{ roots []string }

@@ -67,10 +67,42 @@ type entry struct {
 type dir struct {
 	Entries []entry
 	Hidden  []string // temporary files of this program, which are not recorded
+
+	// seen is the stamp of the folder before its names were read, at the time at, in ns since 1970.
+	// Both are zero if a later listing must read them again: also after loading, since another
+	// server may have left out other paths.
+	seen stamp
+	at   int64
+}
+
+// has reports whether d has the names that are in its folder while that has a stamp.
+func (d *dir) has(now stamp) bool {
+	return d != nil && d.seen == now && d.at-max(now.Modified, now.Changed) >= int64(young)
+}
+
+// list returns the names in d.
+func (d *dir) list() []string {
+	out := make([]string, len(d.Entries))
+	for i := range d.Entries {
+		out[i] = d.Entries[i].Name
+	}
+	return out
 }
 
 // tree is a listing of the roots, sorted by path. Roots within roots are left out.
 type tree struct{ Roots []entry } // Name is the path
+
+// root returns the content of the root at a path; nil if t does not have it.
+func (t *tree) root(path string) *dir {
+	if t != nil {
+		for i := range t.Roots {
+			if t.Roots[i].Name == path {
+				return t.Roots[i].Sub
+			}
+		}
+	}
+	return nil
+}
 
 // carry gives the entries of fresh the contents of old entries with the same stamp.
 func carry(old, fresh *dir) {
