@@ -22,6 +22,14 @@
 //     touched. Nothing outside of the roots is touched, through links or otherwise.
 //   - Contents are removed from the store only while no other server uses the workspace.
 //
+// Four ways to save time were not taken. inotify, which --search-watch=on uses, reports neither stores
+// through a mapping that lives on nor those by Linux AIO; the stamps in a listing show both. The
+// objects in a git repository of the user go with rm -rf .git or git gc, its hard links would count as
+// names outside of the workspace, and attributes make them differ from the files. Reflinks need one
+// file for each content, and the content must be read nevertheless for its hash, which takes most of
+// the time. Storing before the first call that may write would read everything also for sessions
+// that only read.
+//
 // What a user changes while a command runs cannot be told apart from what the command
 // changes: both are in the change set. Changes of file tools and of shorter calls at the same
 // time are attributed to those.
@@ -121,8 +129,9 @@ type Store struct {
 	patient time.Duration // timeout for storing contents before a call
 	over    bool          // closed
 
-	main *Store // of the workspace; nil unless this is the store of a worktree
-	key  string // identifies the store in the worktrees of main
+	main *Store      // of the workspace; nil unless this is the store of a worktree
+	key  string      // identifies the store in the worktrees of main
+	made os.FileInfo // of the first root of a worktree
 
 	starting  sync.Mutex // for filling, closed, worktrees and unsynced
 	filling   sync.WaitGroup

@@ -31,10 +31,19 @@ func (s *Store) For(v session.View) *Store {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	key := strings.Join(v.Roots, "\x00")
-	if s.closed {
+	if s.closed || len(v.Roots) == 0 {
+		return nil
+	}
+	info, err := os.Stat(v.Roots[0])
+	if err != nil {
 		return nil
 	}
 	at := slices.IndexFunc(s.worktrees, func(w *Store) bool { return w.key == key })
+	if at >= 0 && !os.SameFile(info, s.worktrees[at].made) { // removed, and made again
+		former := s.worktrees[at]
+		s.worktrees, at = slices.Delete(s.worktrees, at, at+1), -1
+		s.filling.Go(func() { former.closeWorktree() })
+	}
 	if at < 0 {
 		roots, err := workspace.OpenRoots(v.Roots)
 		if err != nil {
@@ -44,7 +53,7 @@ func (s *Store) For(v session.View) *Store {
 		o := s.o
 		o.Roots = roots
 		w := New(o)
-		w.main, w.key = s, key
+		w.main, w.key, w.made = s, key, info
 		at, s.worktrees = len(s.worktrees), append(s.worktrees, w)
 	}
 	w := s.worktrees[at]
@@ -93,10 +102,12 @@ func (s *Store) closeWorktrees() (err error) {
 	s.worktrees = nil
 	s.starting.Unlock()
 	for _, w := range all {
-		err = errors.Join(err, w.Close(), w.o.Roots.Close())
+		err = errors.Join(err, w.closeWorktree())
 	}
 	return err
 }
+
+func (s *Store) closeWorktree() error { return errors.Join(s.Close(), s.o.Roots.Close()) }
 
 // reserve returns a number, at least the given one, that no change set of the workspace has or will
 // have.

@@ -77,6 +77,21 @@ func TestWorktrees(t *testing.T) {
 	if data, err := os.ReadFile(c.path("0")); err != nil || string(data) != "text" {
 		t.Errorf("%q, %v", data, err)
 	}
+	// A worktree that was removed and made again.
+	dir, v = at(2)
+	if err := os.Rename(dir, dir+"x"); err != nil {
+		t.Fatal(err)
+	}
+	if main.For(v) != nil {
+		t.Error("a store of a folder that is gone")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.s, c.root = main.For(v), dir
+	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 2+2*n, dir) {
+		t.Error(line)
+	}
 	if err := main.Close(); err != nil {
 		t.Error(err)
 	}
