@@ -133,15 +133,17 @@ type Store struct {
 	key  string      // identifies the store in the worktrees of main
 	made os.FileInfo // of the first root of a worktree
 
-	starting  sync.Mutex // for filling, closed, worktrees and unsynced
-	filling   sync.WaitGroup
-	closed    bool
-	worktrees []*Store      // the least recently used first
-	fill      chan struct{} // held by the background fill
-	filled    atomic.Bool   // nothing is left to store
-	unsynced  []string      // files that are being synced
-	ctx       context.Context
-	stop      context.CancelCauseFunc
+	other     sync.Mutex // for worktrees
+	worktrees []*Store   // the least recently used first
+
+	starting sync.Mutex // for filling, closed and unsynced
+	filling  sync.WaitGroup
+	closed   bool
+	fill     chan struct{} // held by the background fill
+	filled   atomic.Bool   // nothing is left to store
+	unsynced []string      // files that are being synced
+	ctx      context.Context
+	stop     context.CancelCauseFunc
 }
 
 // session returns the session of an owner as change sets have it.

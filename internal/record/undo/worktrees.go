@@ -28,10 +28,10 @@ func (s *Store) For(v session.View) *Store {
 	if s == nil || !s.Elsewhere(v) {
 		return s
 	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
+	s.other.Lock()
+	defer s.other.Unlock()
 	key := strings.Join(v.Roots, "\x00")
-	if s.closed || len(v.Roots) == 0 {
+	if s.ctx.Err() != nil || len(v.Roots) == 0 {
 		return nil
 	}
 	info, err := os.Stat(v.Roots[0])
@@ -42,7 +42,7 @@ func (s *Store) For(v session.View) *Store {
 	if at >= 0 && !os.SameFile(info, s.worktrees[at].made) { // removed, and made again
 		former := s.worktrees[at]
 		s.worktrees, at = slices.Delete(s.worktrees, at, at+1), -1
-		s.filling.Go(func() { former.closeWorktree() })
+		s.start(func() { _ = former.closeWorktree() })
 	}
 	if at < 0 {
 		roots, err := workspace.OpenRoots(v.Roots)
@@ -60,7 +60,7 @@ func (s *Store) For(v session.View) *Store {
 	s.worktrees = append(slices.Delete(s.worktrees, at, at+1), w) // the last one used is the last
 	if over := len(s.worktrees) - maxOpen; over > 0 {
 		idle := slices.Clone(s.worktrees[:over])
-		s.filling.Go(func() {
+		s.start(func() {
 			for _, w := range idle {
 				w.rest()
 			}
@@ -97,10 +97,10 @@ func (s *Store) rest() {
 
 // closeWorktrees closes the stores of worktrees.
 func (s *Store) closeWorktrees() (err error) {
-	s.starting.Lock()
+	s.other.Lock()
 	all := s.worktrees
 	s.worktrees = nil
-	s.starting.Unlock()
+	s.other.Unlock()
 	for _, w := range all {
 		err = errors.Join(err, w.closeWorktree())
 	}
