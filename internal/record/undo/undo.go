@@ -78,15 +78,17 @@ const (
 	// if listing has failed before, also in an earlier server, calls wait for listingLess.
 	listing     = 10 * time.Second
 	listingLess = 2 * time.Second
-	// after is the time for storing contents after a call: at least this, or a twentieth of the
-	// call's time. The rest is stored in the background.
-	after = 100 * time.Millisecond
 	// pause is the time after which listing is tried again if it failed.
 	pause = 5 * time.Minute
 	// maxAge and maxSets are the limits of change sets of a workspace.
 	maxAge  = 7 * 24 * time.Hour
 	maxSets = 2000
 )
+
+// after is the time for storing contents after a call: at least this, or a twentieth of the call's
+// time. The rest is stored in the background. It is a variable so that tests do not depend on the load
+// of the machine.
+var after = 100 * time.Millisecond
 
 // copiers is the number of files that are read at the same time.
 var copiers = max(2, min(runtime.GOMAXPROCS(0), 4))
