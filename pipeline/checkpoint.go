@@ -22,7 +22,7 @@ const (
 func (c *call) scope() scope {
 	d, f := c.tool.Declared, c.prepared.Facts
 	switch {
-	case c.p.Undo == nil, f.ReadOnly, d != nil && d.ReadOnlyHint(), c.elsewhere():
+	case f.ReadOnly, d != nil && d.ReadOnlyHint(), c.changes() == nil, c.tool.Server != "" && c.p.Undo.Elsewhere(c.env.Session):
 		return changesNothing
 	case c.tool.Server != "", c.prepared.Parts(c.env) != nil, f.Destructive && f.OpenWorld, c.hookedAfter():
 		return changesRoots
@@ -32,12 +32,8 @@ func (c *call) scope() scope {
 	return changesNothing
 }
 
-// elsewhere reports whether the session works outside of the roots of the server, in a git
-// worktree, where no changes are recorded.
-func (c *call) elsewhere() bool {
-	w := c.env.Session.Worktree
-	return w != nil && workspace.Containing(c.p.Roots.Paths(), w.Folder) == ""
-}
+// changes returns the store for what the call changes; nil if nothing is recorded.
+func (c *call) changes() *undo.Store { return c.p.Undo.For(c.env.Session) }
 
 // recordChanges begins to record what the call changes, for an undo. The caller must call end after
 // the call and its hooks.
@@ -47,12 +43,12 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 	case changesNothing:
 		return func() {}, nil
 	case changesPaths:
-		r := c.p.Undo.BeginExact(about)
+		r := c.changes().BeginExact(about)
 		c.env.Files = c.env.Files.Watched(workspace.Watch(r.Watch))
 		return func() { r.End(ctx) }, nil
 	}
 	done := c.heldUp("a checkpoint for undo")
-	r, err := c.p.Undo.Begin(ctx, about)
+	r, err := c.changes().Begin(ctx, about)
 	done()
 	if err != nil {
 		return nil, err
@@ -85,7 +81,10 @@ func (c *call) covered(ctx context.Context, r policy.Request) bool {
 	if c.explains || c.scope() != changesRoots {
 		return false
 	}
-	c.p.Undo.Warm()
+	c.changes().Warm()
+	if c.p.Undo.Elsewhere(c.env.Session) { // git commands there also change the repository
+		return false
+	}
 	if !c.rules.AllowsCovered() || r.Own != nil || r.Parts.Unresolved != "" || len(r.Parts.Writable) > 0 {
 		return false
 	}

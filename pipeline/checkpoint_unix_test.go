@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -99,6 +100,25 @@ func TestChangeSets(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(b.root, "a.txt")); err != nil || string(data) != "one" {
 		t.Errorf("%q, %v", data, err)
 	}
+	// Worktrees outside of the roots have stores of their own, and numbers that the workspace does not use.
+	main := b.root
+	for _, number := range []int{6, 9} {
+		b.root = t.TempDir()
+		b.session.Apply(session.Effect{Move: &session.Move{To: &session.Worktree{Folder: b.root, Main: main}, Roots: []string{b.root}, Dir: b.root}})
+		run("Run", `{"do":"write there"}`, fmt.Sprintf("done\nchanged: 1 created (undo %d --root $ROOT)", number))
+		store := b.Undo.For(b.session.View())
+		if list, _ := store.List(10, func(*undo.Header) bool { return true }); len(list) != 1 {
+			t.Errorf("%+v", list)
+		}
+		b.session.Apply(session.Effect{Move: &session.Move{Roots: []string{main}, Dir: main}})
+		run("Write", `{"file_path":"b.txt","content":"`+fmt.Sprint(number)+`"}`, "")
+		if list, _ := b.Undo.List(1, func(*undo.Header) bool { return true }); list[0].Number != number+1 {
+			t.Errorf("%+v", list)
+		}
+		if out, err := store.Restore(ctx, undo.Request{Numbers: []int{number}}); err != nil || len(out.Done) != 1 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
 }
 
 // TestCoveredCalls checks that a command that destroys is allowed only while everything is covered,
@@ -120,7 +140,7 @@ func TestCoveredCalls(t *testing.T) {
 	if err := os.Remove(pipe); err != nil {
 		t.Fatal(err)
 	}
-	// In a worktree outside of the roots, nothing is recorded or covered.
+	// In a worktree outside of the roots, nothing is covered.
 	there := t.TempDir()
 	b.session.Apply(session.Effect{Move: &session.Move{To: &session.Worktree{Folder: there, Main: b.root}, Roots: []string{there}, Dir: there}})
 	if got := b.run(t, t.Context(), "Run", `{"do":"rm"}`); !strings.HasPrefix(got, "failed: Run: refused by policy: rm needs approval: it destroys") || ran != 1 {

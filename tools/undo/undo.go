@@ -21,7 +21,7 @@ import (
 
 // Options holds the settings of the tool.
 type Options struct {
-	// Store returns the change sets of the workspace, or nil if none are recorded.
+	// Store returns the change sets of the workspace. It returns nil if none are recorded.
 	Store func() *undo.Store
 }
 
@@ -69,14 +69,14 @@ func New(o Options) *tools.Tool {
 		Prepare:       func(env *tools.Env, in Input) (prepared, error) { return prepare(env, in, o) },
 		Check:         check,
 		Preview: func(ctx context.Context, env *tools.Env, in prepared) tools.Preview {
-			text, err := in.show(ctx, env, o.Store())
+			text, err := in.show(ctx, env, o.Store().For(env.Session))
 			if err != nil {
 				text = ""
 			}
 			return tools.Preview{Text: text}
 		},
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
-			return run(ctx, env, in, o.Store())
+			return run(ctx, env, in, o.Store().For(env.Session))
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
 	})
@@ -112,7 +112,7 @@ func prepare(env *tools.Env, in Input, o Options) (p prepared, err error) {
 		}
 		in.Paths[i] = filepath.Clean(env.Abs(path))
 	}
-	store := o.Store()
+	store := o.Store().For(env.Session)
 	if store == nil {
 		return p, fault.New("changes are not recorded here", `Ask the user to set "undo": {"enabled": true} in their settings.`)
 	}

@@ -2,15 +2,16 @@ package undo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/bounded"
@@ -89,8 +90,9 @@ func (s *Store) look(ctx context.Context, timeout time.Duration) (*tree, error) 
 	if !s.listed {
 		timeout = listing
 	}
+	old := s.base
 	// A file system that does not answer must not block the store.
-	t, err := bounded.Do(ctx, timeout, func(ctx context.Context) (*tree, error) { return listRoots(ctx, s.roots, s.o.Skip) })
+	t, err := bounded.Do(ctx, timeout, func(ctx context.Context) (*tree, error) { return listRoots(ctx, s.roots, s.o.Skip, old) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -148,88 +150,60 @@ func (s *Store) copy(ctx context.Context, jobs []job, reserve int64) error {
 		return nil
 	}
 	var wait sync.WaitGroup
-	var once sync.Once
+	var next atomic.Int64
+	var mu sync.Mutex
 	var failed error
-	queue, stop := make(chan job), make(chan struct{})
-	fail := func(err error) {
-		once.Do(func() {
-			failed = err
-			close(stop)
-		})
+	try := func(f *fetcher, some []job) (err error) {
+		for _, j := range some {
+			if err = ctx.Err(); err == nil {
+				err = s.copyOne(f, j, reserve)
+			}
+			if err != nil {
+				break
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		failed = cmp.Or(failed, err)
+		return failed
 	}
-	for range min(copiers, len(jobs)) {
+	for range min(copiers, 1+len(jobs)/atOnce) {
 		wait.Go(func() {
-			for j := range queue {
-				if err := s.copyOne(j, reserve); err != nil {
-					fail(err)
+			f := &fetcher{roots: s.roots}
+			defer f.close()
+			for {
+				from := int(next.Add(atOnce)) - atOnce
+				if from >= len(jobs) || try(f, jobs[from:min(from+atOnce, len(jobs))]) != nil {
+					return
 				}
 			}
 		})
 	}
-feed:
-	for _, j := range jobs {
-		select {
-		case queue <- j:
-		case <-ctx.Done():
-			fail(ctx.Err())
-			break feed
-		case <-stop:
-			break feed
-		}
-	}
-	close(queue)
 	wait.Wait()
 	return failed
 }
 
+// atOnce is the number of files that one goroutine stores before it looks for more.
+const atOnce = 16
+
 // copyOne stores the content of one file or link, if it is as the listing saw it. It returns
 // only errors of the store.
-func (s *Store) copyOne(j job, reserve int64) error {
+func (s *Store) copyOne(f *fetcher, j job, reserve int64) (err error) {
 	c := &content{At: s.o.Now().UnixNano()}
-	if j.e.Stamp.kind() == Link {
-		j.e.Content = nil
-		spot, err := s.o.Roots.Spot(j.path)
-		if err != nil {
-			return nil
-		}
-		defer spot.Close()
-		l, err := spot.Look()
-		if err != nil || l == nil || fromInfo(l.Info) != j.e.Stamp {
-			return nil
-		}
-		if c.Target, err = l.Target(); err == nil {
-			j.e.Content = c
-		}
-		return nil
-	}
+	var ok bool
 	j.e.Content = nil
-	file, err := s.o.Roots.OpenRegular(j.path)
-	if err != nil {
-		return nil // gone, or not readable: not covered
+	if j.e.Stamp.kind() == Link {
+		c.Target, ok = f.link(j.path, j.e.Stamp)
+	} else {
+		var data []byte
+		if data, ok = f.file(j.path, j.e.Stamp); ok {
+			c.Hash, err = s.objects.put(data, reserve)
+		}
 	}
-	defer file.Close()
-	data, ok := readAs(file, j.e.Stamp)
-	if !ok {
-		return nil
+	if ok && err == nil { // otherwise it has changed, is gone or not readable: not covered
+		j.e.Content = c
 	}
-	if c.Hash, err = s.objects.put(data, reserve); err != nil {
-		return err
-	}
-	j.e.Content = c
-	return nil
-}
-
-// readAs reads a file that has the stamp before and after.
-func readAs(file *os.File, want stamp) ([]byte, bool) {
-	if now, err := statFile(file); err != nil || now != want {
-		return nil, false
-	}
-	data := make([]byte, want.Size)
-	if _, err := io.ReadFull(file, data); err != nil {
-		return nil, false
-	}
-	now, err := statFile(file)
-	return data, err == nil && now == want
+	return err
 }
 
 // uncovered returns the number of paths that could not be restored, and some of them.
@@ -240,7 +214,7 @@ func (t *tree) uncovered() (n int, some []string) {
 		}
 	}
 	groups := t.groups()
-	check := func(path string, _ int, e *entry) {
+	check := func(path string, e *entry) {
 		if st := e.state(path, groups); !st.restorable() {
 			add(path)
 		}
@@ -252,12 +226,12 @@ func (t *tree) uncovered() (n int, some []string) {
 	}
 	for i := range t.Roots {
 		if root := &t.Roots[i]; root.Stamp.kind() == Folder {
-			check(root.Name, 0, root)
+			check(root.Name, root)
 		} else {
 			add(root.Name)
 		}
 	}
-	t.each(check)
+	t.each(func(folder string, _ int, e *entry) { check(join(folder, e.Name), e) })
 	return n, some
 }
 

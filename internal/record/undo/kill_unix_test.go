@@ -25,6 +25,7 @@ import (
 const childRoot = "UNDO_TEST_ROOT"
 
 func TestMain(m *testing.M) {
+	after = time.Minute
 	if dir := os.Getenv(childRoot); dir != "" {
 		if os.Getenv("UNDO_TEST_RECORD") != "" {
 			recordForever(dir)

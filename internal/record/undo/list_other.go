@@ -12,7 +12,16 @@ import (
 // have no times of change that programs cannot set.
 const Commands = false
 
-func list(context.Context, []string, []string) (*tree, error) { return nil, errors.ErrUnsupported }
+func list(context.Context, []string, []string, *tree) (*tree, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// fetcher reads nothing here.
+type fetcher struct{ roots []string }
+
+func (f *fetcher) close()                                      {}
+func (f *fetcher) file(string, stamp) (data []byte, ok bool)   { return nil, false }
+func (f *fetcher) link(string, stamp) (target string, ok bool) { return "", false }
 
 func (s *stamp) fill(any) {}
 

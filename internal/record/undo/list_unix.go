@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,8 +30,9 @@ type lister struct {
 	failed error
 }
 
-// list returns a listing of the roots. skip lists canonical paths to leave out.
-func list(ctx context.Context, roots, skip []string) (*tree, error) {
+// list returns a listing of the roots. skip lists canonical paths to leave out. old is an earlier
+// listing, or nil: the names in folders that are unchanged since are not read again.
+func list(ctx context.Context, roots, skip []string, old *tree) (*tree, error) {
 	l := &lister{ctx: ctx, skip: skip, slots: make(chan struct{}, copiers)}
 	t := new(tree)
 	var wait sync.WaitGroup
@@ -52,7 +53,7 @@ func list(ctx context.Context, roots, skip []string) (*tree, error) {
 		e := entry{Name: root, Sub: new(dir)}
 		e.Stamp.from(&st)
 		t.Roots = append(t.Roots, e)
-		l.read(fd, root, e.Stamp.Device, e.Sub, &wait)
+		l.read(fd, root, system{e.Stamp.Device, stampsNames(fd)}, e.Sub, old.root(root), &wait)
 	}
 	wait.Wait()
 	return t, l.failed
@@ -126,45 +127,41 @@ func namesOnce(fd int) (out []string, parts int, err error) {
 	}
 }
 
-// read fills in d, the folder that is open as fd, and closes fd.
-func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.WaitGroup) {
+// system describes the file system of a root.
+type system struct {
+	device  uint64
+	stamped bool // see stampsNames
+}
+
+// read fills in d, the folder that is open as fd, and closes fd. old is what an earlier listing has
+// of it, or nil.
+func (l *lister) read(fd int, path string, on system, d, old *dir, wait *sync.WaitGroup) {
 	defer unix.Close(fd)
-	list, err := names(fd)
-	if err != nil && err != unix.ENOENT { // ENOENT: removed after it was opened
+	at := time.Now().UnixNano()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
 		l.fail(&fs.PathError{Op: "listing", Path: path, Err: err})
 		return
 	}
-	if l.ctx.Err() != nil {
-		l.fail(context.Cause(l.ctx))
-		return
+	var seen stamp
+	seen.from(&st)
+	// If one of the names that must be there is not, something else is wrong.
+	all := on.stamped && old.has(seen) && l.fill(fd, path, on, d, old.list())
+	if !all {
+		list, err := names(fd)
+		if err != nil && err != unix.ENOENT { // ENOENT: removed after it was opened
+			l.fail(&fs.PathError{Op: "listing", Path: path, Err: err})
+			return
+		}
+		d.Entries, d.Hidden = nil, nil
+		all = l.fill(fd, path, on, d, list)
 	}
-	if l.count.Add(int64(len(list))) > maxEntries {
-		l.fail(errTooMany)
-		return
+	if all && len(d.Hidden) == 0 {
+		d.seen, d.at = seen, at
 	}
-	d.Entries = make([]entry, 0, len(list))
-	var st unix.Stat_t
-	for _, name := range list {
-		if skipped(name) {
-			d.Hidden = append(d.Hidden, strings.Clone(name))
-			continue
-		}
-		if len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
-			continue
-		}
-		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
-		case err == unix.ENOENT:
-			continue
-		case err != nil:
-			d.Entries = append(d.Entries, entry{Name: name, Stamp: stamp{Mode: fs.ModeIrregular}})
-			continue
-		}
-		e := entry{Name: strings.Clone(name)}
-		e.Stamp.from(&st)
-		if e.Stamp.Device != device {
-			e.Stamp.Mode |= fs.ModeIrregular // another file system
-		}
-		d.Entries = append(d.Entries, e)
+	var before []entry
+	if old != nil {
+		before = old.Entries
 	}
 	for i := range d.Entries {
 		e := &d.Entries[i]
@@ -180,16 +177,62 @@ func (l *lister) read(fd int, path string, device uint64, d *dir, wait *sync.Wai
 			continue // not readable, or gone: Sub stays nil
 		}
 		e.Sub = new(dir)
+		for len(before) > 0 && before[0].Name < e.Name {
+			before = before[1:]
+		}
+		var was *dir
+		if len(before) > 0 && before[0].Name == e.Name {
+			was = before[0].Sub
+		}
 		select {
 		case l.slots <- struct{}{}:
 			wait.Go(func() {
-				l.read(below, join(path, e.Name), device, e.Sub, wait)
+				l.read(below, join(path, e.Name), on, e.Sub, was, wait)
 				<-l.slots
 			})
 		default:
-			l.read(below, join(path, e.Name), device, e.Sub, wait)
+			l.read(below, join(path, e.Name), on, e.Sub, was, wait)
 		}
 	}
+}
+
+// fill adds the entries with the names in list to d. It reports whether all of them are there.
+func (l *lister) fill(fd int, path string, on system, d *dir, list []string) (all bool) {
+	if l.ctx.Err() != nil {
+		l.fail(context.Cause(l.ctx))
+		return true
+	}
+	if l.count.Add(int64(len(list))) > maxEntries {
+		l.fail(errTooMany)
+		return true
+	}
+	all = true
+	d.Entries = make([]entry, 0, len(list))
+	var st unix.Stat_t
+	for _, name := range list {
+		if skipped(name) {
+			d.Hidden = append(d.Hidden, name)
+			continue
+		}
+		if len(l.skip) > 0 && slices.Contains(l.skip, join(path, name)) {
+			continue
+		}
+		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case err == unix.ENOENT:
+			all = false
+			continue
+		case err != nil:
+			d.Entries = append(d.Entries, entry{Name: name, Stamp: stamp{Mode: fs.ModeIrregular}})
+			continue
+		}
+		e := entry{Name: name}
+		e.Stamp.from(&st)
+		if e.Stamp.Device != on.device {
+			e.Stamp.Mode |= fs.ModeIrregular // another file system
+		}
+		d.Entries = append(d.Entries, e)
+	}
+	return all
 }
 
 func (s *stamp) from(st *unix.Stat_t) {

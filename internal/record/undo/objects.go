@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,8 +68,9 @@ type objects struct {
 	mu    sync.Mutex
 	index map[Hash]place
 	packs map[string]*pack
-	write *pack // nil: none yet
-	bytes int64 // of all packs
+	write *pack   // nil: none yet
+	full  []*pack // written by this process and not synced yet, except write
+	bytes int64   // of all packs
 
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
@@ -151,15 +152,13 @@ func (o *objects) scan(p *pack) error {
 	return nil
 }
 
-func makeHeader(hash Hash, at place) []byte {
-	h := make([]byte, headerSize)
+func putHeader(h []byte, hash Hash, at place) {
 	binary.LittleEndian.PutUint32(h, packMagic)
 	h[4] = at.method
 	binary.LittleEndian.PutUint64(h[8:], uint64(at.raw))
 	binary.LittleEndian.PutUint64(h[16:], uint64(at.size))
 	copy(h[24:], hash[:])
 	binary.LittleEndian.PutUint32(h[56:], crc32.ChecksumIEEE(h[:56]))
-	return h
 }
 
 func parseHeader(h []byte) (hash Hash, at place, ok bool) {
@@ -184,21 +183,21 @@ func (o *objects) put(data []byte, reserve int64) (Hash, error) {
 		return hash, nil
 	}
 	at := place{method: methodZstd, raw: int64(len(data))}
-	body := o.encoder.EncodeAll(data, make([]byte, 0, len(data)/2+64))
-	if len(body) >= len(data) {
-		at.method, body = methodRaw, data
+	record := o.encoder.EncodeAll(data, make([]byte, headerSize, headerSize+len(data)/2+64))
+	if len(record) >= headerSize+len(data) {
+		at.method, record = methodRaw, append(record[:headerSize], data...)
 	}
-	at.size = int64(len(body))
+	at.size = int64(len(record) - headerSize)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, ok := o.index[hash]; ok {
 		return hash, nil
 	}
-	return hash, o.append(hash, at, body, reserve)
+	return hash, o.append(hash, at, record, reserve)
 }
 
-// append writes a record. The caller must hold mu.
-func (o *objects) append(hash Hash, at place, body []byte, reserve int64) error {
+// append writes a record, whose header it sets. The caller must hold mu.
+func (o *objects) append(hash Hash, at place, record []byte, reserve int64) error {
 	if o.bytes+headerSize+at.size > o.quota-reserve {
 		return errFull
 	}
@@ -208,7 +207,8 @@ func (o *objects) append(hash Hash, at place, body []byte, reserve int64) error 
 		}
 	}
 	p := o.write
-	if _, err := writeAt(p.file, append(makeHeader(hash, at), body...), p.end); err != nil {
+	putHeader(record, hash, at)
+	if _, err := writeAt(p.file, record, p.end); err != nil {
 		_ = p.file.Truncate(p.end)
 		return fmt.Errorf("writing to the undo store: %w", err)
 	}
@@ -225,9 +225,7 @@ var writeAt = func(f *os.File, b []byte, at int64) (int, error) { return f.Write
 // begin begins a new pack.
 func (o *objects) begin() error {
 	if o.write != nil {
-		if err := o.write.file.Sync(); err != nil {
-			return err
-		}
+		o.full = append(o.full, o.write)
 	}
 	name := strings.ToLower(rand.Text()) + packEnd
 	file, err := os.OpenFile(filepath.Join(o.dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -243,14 +241,19 @@ func (o *objects) begin() error {
 // sync makes what this process has stored survive a crash of the system.
 func (o *objects) sync() error {
 	o.mu.Lock()
-	p := o.write
+	full, packs := len(o.full), slices.Clone(o.full)
+	if o.write != nil {
+		packs = append(packs, o.write)
+	}
 	o.mu.Unlock()
-	if p == nil {
-		return nil
+	for _, p := range packs {
+		if err := p.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
+			return err
+		}
 	}
-	if err := p.file.Sync(); !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
-		return err
-	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.full = slices.DeleteFunc(o.full, func(p *pack) bool { return slices.Contains(packs[:full], p) })
 	return nil
 }
 
@@ -329,18 +332,24 @@ func (o *objects) rewrite(p *pack, live map[Hash]bool) error {
 			delete(o.index, hash)
 			continue
 		}
-		body := make([]byte, at.size)
-		if _, err := io.ReadFull(io.NewSectionReader(p.file, at.at, at.size), body); err != nil {
+		record := make([]byte, headerSize+at.size)
+		if _, err := p.file.ReadAt(record[headerSize:], at.at); err != nil {
 			return err
 		}
-		if err := o.append(hash, at, body, -p.end); err != nil {
+		if err := o.append(hash, at, record, -p.end); err != nil {
 			return err
 		}
 	}
-	if o.write == nil {
-		return nil
+	for _, written := range append(slices.Clone(o.full), o.write) {
+		if written == nil || written == p {
+			continue
+		}
+		if err := written.file.Sync(); err != nil {
+			return err
+		}
 	}
-	return o.write.file.Sync()
+	o.full = nil
+	return nil
 }
 
 func (o *objects) close() error {

@@ -234,7 +234,7 @@ func (r *Recording) end(ctx context.Context) string {
 	}
 	r.forgetPending()
 	s.tidy()
-	return set.Line()
+	return set.Line(s.worktree())
 }
 
 // header returns the header of the change set, as of now.
@@ -345,8 +345,9 @@ func (r *Recording) unclaimed(c *Change) bool {
 	return !c.Before.same(&c.After) || c.relinked()
 }
 
-// Line returns a line on the changes for an answer.
-func (s *Set) Line() string {
+// Line returns a line on the changes for an answer. worktree is the root to undo them at, if that is
+// not the workspace.
+func (s *Set) Line(worktree string) string {
 	var modified, deleted, created, missing int
 	var names []string
 	for i := range s.Changes {
@@ -374,7 +375,10 @@ func (s *Set) Line() string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	text := fmt.Sprintf("changed: %s (undo %d)", strings.Join(parts, ", "), s.Number)
+	if worktree != "" {
+		worktree = " --root " + plain.Line(worktree)
+	}
+	text := fmt.Sprintf("changed: %s (undo %d%s)", strings.Join(parts, ", "), s.Number, worktree)
 	if missing > 0 {
 		more := ""
 		if missing > len(names) {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -211,6 +212,19 @@ func (u *restoration) store(st *step) error {
 	}
 	_, err = u.s.objects.get(st.now.Hash)
 	return err
+}
+
+// readAs reads a file that has the stamp before and after.
+func readAs(file *os.File, want stamp) ([]byte, bool) {
+	if now, err := statFile(file); err != nil || now != want {
+		return nil, false
+	}
+	data := make([]byte, want.Size)
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, false
+	}
+	now, err := statFile(file)
+	return data, err == nil && now == want
 }
 
 // execute reverts the changes in an order in which each can be: folders that must become

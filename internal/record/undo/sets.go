@@ -117,12 +117,21 @@ func (s *Store) add(set *Set, durable bool) error {
 	if len(have) > 0 {
 		set.Number = max(set.Number, have[len(have)-1]+1)
 	}
+	if s.main != nil {
+		if set.Number, err = s.main.reserve(set.Number); err != nil {
+			return err
+		}
+	}
 	if err := s.write(set, durable); err != nil || durable {
 		return err
 	}
 	s.syncLater(s.setPath(set.Number))
 	return nil
 }
+
+// syncDelay is the time after a call at which its change set is synced. Syncing at once would delay
+// the next commands: ext4 then writes all that the call has written, which it does every 5 s anyway.
+const syncDelay = 5 * time.Second
 
 // syncLater syncs the contents and a file in the background.
 func (s *Store) syncLater(path string) {
@@ -135,11 +144,15 @@ func (s *Store) syncLater(path string) {
 	}
 	objects := s.objects
 	s.start(func() {
-		_ = objects.sync()
+		select {
+		case <-time.After(syncDelay):
+		case <-s.ctx.Done():
+		}
 		s.starting.Lock()
 		paths := s.unsynced
 		s.unsynced = nil
 		s.starting.Unlock()
+		_ = objects.sync()
 		for _, path := range paths {
 			if f, err := os.Open(path); err == nil {
 				_ = f.Sync()

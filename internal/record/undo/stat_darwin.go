@@ -7,6 +7,9 @@ import (
 
 func changed(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }
 
+// stampsNames is that of Linux. Nothing is known about the file systems of macOS.
+func stampsNames(int) bool { return false }
+
 // born returns the time when the file at a path was created; ok is false if it is not known.
 func born(path string) (at time.Time, ok bool) {
 	var st syscall.Stat_t

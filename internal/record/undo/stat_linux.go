@@ -9,6 +9,21 @@ import (
 
 func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
+// stampsNames reports whether each change of the names in a folder changes the stamp of the folder,
+// on the file system of an open folder. It is so on those that are local; others may have names from
+// elsewhere.
+func stampsNames(fd int) bool {
+	var st unix.Statfs_t
+	if unix.Fstatfs(fd, &st) != nil {
+		return false
+	}
+	switch int64(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC: // the first is also that of ext2 and ext3
+		return true
+	}
+	return false
+}
+
 // born returns the time when the file at a path was created; ok is false if it is not known.
 func born(path string) (at time.Time, ok bool) {
 	var st unix.Statx_t

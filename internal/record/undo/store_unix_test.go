@@ -219,8 +219,8 @@ func TestRootGone(t *testing.T) {
 func TestSlow(t *testing.T) {
 	c := newScene(t)
 	wait := func() (timeout time.Duration) {
-		defer func(f func(context.Context, []string, []string) (*tree, error)) { listRoots = f }(listRoots)
-		listRoots = func(ctx context.Context, _, _ []string) (*tree, error) {
+		defer func(f func(context.Context, []string, []string, *tree) (*tree, error)) { listRoots = f }(listRoots)
+		listRoots = func(ctx context.Context, _, _ []string, _ *tree) (*tree, error) {
 			at, _ := ctx.Deadline()
 			timeout = time.Until(at).Round(time.Second)
 			return nil, errTooMany
@@ -350,13 +350,13 @@ func TestNames(t *testing.T) {
 		}
 	})
 	for range testscale.N(20, 2000) {
-		tr, err := list(t.Context(), []string{dir}, nil)
+		tr, err := list(t.Context(), []string{dir}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		tr.each(func(path string, _ int, e *entry) {
-			if !strings.HasSuffix(path, "new") {
+		tr.each(func(_ string, _ int, e *entry) {
+			if !strings.HasSuffix(e.Name, "new") {
 				n++
 			}
 		})

@@ -51,7 +51,7 @@ func (o *Outcome) Text(root string, dry bool) string {
 	var b strings.Builder
 	switch {
 	case len(o.Done) == 0 && len(o.Refused) == 0:
-		b.WriteString("Nothing to do: all paths are already as before the call.\n")
+		b.WriteString("Nothing to do: all paths are already as they were before the call.\n")
 	case len(o.Done) == 0:
 		b.WriteString("Nothing was changed.\n")
 	case dry:

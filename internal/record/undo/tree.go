@@ -67,10 +67,42 @@ type entry struct {
 type dir struct {
 	Entries []entry
 	Hidden  []string // temporary files of this program, which are not recorded
+
+	// seen is the stamp of the folder before its names were read, at the time at, in ns since 1970.
+	// Both are zero if a later listing must read them again: also after loading, since another
+	// server may have left out other paths.
+	seen stamp
+	at   int64
+}
+
+// has reports whether d has the names that are in its folder while that has a stamp.
+func (d *dir) has(now stamp) bool {
+	return d != nil && d.seen == now && d.at-max(now.Modified, now.Changed) >= int64(young)
+}
+
+// list returns the names in d.
+func (d *dir) list() []string {
+	out := make([]string, len(d.Entries))
+	for i := range d.Entries {
+		out[i] = d.Entries[i].Name
+	}
+	return out
 }
 
 // tree is a listing of the roots, sorted by path. Roots within roots are left out.
 type tree struct{ Roots []entry } // Name is the path
+
+// root returns the content of the root at a path; nil if t does not have it.
+func (t *tree) root(path string) *dir {
+	if t != nil {
+		for i := range t.Roots {
+			if t.Roots[i].Name == path {
+				return t.Roots[i].Sub
+			}
+		}
+	}
+	return nil
+}
 
 // carry gives the entries of fresh the contents of old entries with the same stamp.
 func carry(old, fresh *dir) {
@@ -138,15 +170,15 @@ type job struct {
 // those before what tools can make again; small files first.
 func (t *tree) jobs() []job {
 	var out, mapped []job
-	t.each(func(path string, rank int, e *entry) {
+	t.each(func(folder string, rank int, e *entry) {
 		if k := e.Stamp.kind(); k != File && k != Link || k == File && e.Stamp.Size > maxFile {
 			return
 		}
 		switch {
 		case e.Content == nil || e.Stamp.kind() == File && e.age() < int64(young):
-			out = append(out, job{path, e, rank})
-		case e.Stamp.kind() == File && e.age() < int64(youngMapping):
-			mapped = append(mapped, job{path, e, rank})
+			out = append(out, job{join(folder, e.Name), e, rank})
+		case e.Stamp.kind() == File && len(mapped) <= fewYoung && e.age() < int64(youngMapping):
+			mapped = append(mapped, job{join(folder, e.Name), e, rank})
 		}
 	})
 	if len(mapped) <= fewYoung {
@@ -161,21 +193,25 @@ func (t *tree) jobs() []job {
 // madeAgain lists folders whose content tools can make again.
 var madeAgain = []string{"node_modules", ".venv", "venv", "target", "build", "dist", "out", ".cache", "__pycache__", ".gradle", ".next", ".tox"}
 
-// each calls f for all entries below the roots, parents first.
-func (t *tree) each(f func(path string, rank int, e *entry)) {
+// each calls f for all entries below the roots, with their folder, parents first.
+func (t *tree) each(f func(folder string, rank int, e *entry)) {
 	for i := range t.Roots {
 		t.Roots[i].Sub.each(t.Roots[i].Name, 0, f)
 	}
 }
 
-func (d *dir) each(path string, rank int, f func(string, int, *entry)) {
+func (d *dir) each(folder string, rank int, f func(string, int, *entry)) {
 	if d == nil {
 		return
 	}
 	for i := range d.Entries {
 		e := &d.Entries[i]
-		below, r := join(path, e.Name), rank
-		if e.Sub != nil && r == 0 {
+		f(folder, rank, e)
+		if e.Sub == nil {
+			continue
+		}
+		r := rank
+		if r == 0 {
 			switch {
 			case e.Name == ".git":
 				r = 1
@@ -183,8 +219,7 @@ func (d *dir) each(path string, rank int, f func(string, int, *entry)) {
 				r = 2
 			}
 		}
-		f(below, r, e)
-		e.Sub.each(below, r, f)
+		e.Sub.each(join(folder, e.Name), r, f)
 	}
 }
 
@@ -203,10 +238,10 @@ func inodeOf(s stamp) inode { return inode{s.Device, s.Inode} }
 // groups returns the paths of each file that has several names.
 func (t *tree) groups() map[inode][]string {
 	out := map[inode][]string{}
-	t.each(func(path string, _ int, e *entry) {
+	t.each(func(folder string, _ int, e *entry) {
 		if e.Stamp.kind() == File && e.Stamp.Links > 1 {
 			key := inodeOf(e.Stamp)
-			out[key] = append(out[key], path)
+			out[key] = append(out[key], join(folder, e.Name))
 		}
 	})
 	return out

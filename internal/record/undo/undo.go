@@ -22,6 +22,14 @@
 //     touched. Nothing outside of the roots is touched, through links or otherwise.
 //   - Contents are removed from the store only while no other server uses the workspace.
 //
+// Four ways to save time were not taken. inotify, which --search-watch=on uses, reports neither stores
+// through a mapping that lives on nor those by Linux AIO; the stamps in a listing show both. The
+// objects in a git repository of the user go with rm -rf .git or git gc, its hard links would count as
+// names outside of the workspace, and attributes make them differ from the files. Reflinks need one
+// file for each content, and the content must be read nevertheless for its hash, which takes most of
+// the time. Storing before the first call that may write would read everything also for sessions
+// that only read.
+//
 // What a user changes while a command runs cannot be told apart from what the command
 // changes: both are in the change set. Changes of file tools and of shorter calls at the same
 // time are attributed to those.
@@ -70,15 +78,17 @@ const (
 	// if listing has failed before, also in an earlier server, calls wait for listingLess.
 	listing     = 10 * time.Second
 	listingLess = 2 * time.Second
-	// after is the time for storing contents after a call: at least this, or a twentieth of the
-	// call's time. The rest is stored in the background.
-	after = 100 * time.Millisecond
 	// pause is the time after which listing is tried again if it failed.
 	pause = 5 * time.Minute
 	// maxAge and maxSets are the limits of change sets of a workspace.
 	maxAge  = 7 * 24 * time.Hour
 	maxSets = 2000
 )
+
+// after is the time for storing contents after a call: at least this, or a twentieth of the call's
+// time. The rest is stored in the background. It is a variable so that tests do not depend on the load
+// of the machine.
+var after = 100 * time.Millisecond
 
 // copiers is the number of files that are read at the same time.
 var copiers = max(2, min(runtime.GOMAXPROCS(0), 4))
@@ -120,6 +130,13 @@ type Store struct {
 	said    string        // the last reason why changes were not recorded
 	patient time.Duration // timeout for storing contents before a call
 	over    bool          // closed
+
+	main *Store      // of the workspace; nil unless this is the store of a worktree
+	key  string      // identifies the store in the worktrees of main
+	made os.FileInfo // of the first root of a worktree
+
+	other     sync.Mutex // for worktrees
+	worktrees []*Store   // the least recently used first
 
 	starting sync.Mutex // for filling, closed and unsynced
 	filling  sync.WaitGroup
@@ -292,13 +309,14 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.starting.Unlock()
 	s.filling.Wait()
+	err := s.closeWorktrees()
 	s.work <- struct{}{}
 	defer s.unlock()
 	s.over = true
 	if s.objects == nil {
-		return nil
+		return err
 	}
-	err := errors.Join(s.save(), s.objects.close())
+	err = errors.Join(err, s.save(), s.objects.close())
 	s.end()
 	s.objects = nil
 	return err

@@ -64,6 +64,12 @@ var me = session.Owner{Session: "me"}
 // call records f and returns the line of the answer.
 func (c *scene) call(f func()) string {
 	c.t.Helper()
+	if err := c.s.lock(c.t.Context()); err == nil { // so that names in unchanged folders are not read again
+		if c.s.base != nil {
+			aged(c.s.base)
+		}
+		c.s.unlock()
+	}
 	r, err := c.s.Begin(c.t.Context(), Call{Owner: me, Tool: "Bash", ID: "1"})
 	if err != nil {
 		c.t.Fatal(err)
