@@ -41,7 +41,7 @@ func newCreate(o Options) *tools.Tool {
 		Title:        "Make or join a team",
 		Prompt:       createPrompt,
 		SearchHint:   "create join team of sessions agents with shared task list",
-		Description:  func(in CreateInput) string { return "Make or join the team " + plain.Line(in.TeamName) },
+		Description:  func(in CreateInput) string { return "Join the team " + plain.Line(in.TeamName) + ", or make it" },
 		Loading:      tools.LoadDeferred,
 		IsIdempotent: tools.Always[CreateInput](),
 		Prepare: func(_ *tools.Env, in CreateInput) (CreateInput, error) {
