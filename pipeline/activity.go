@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -85,15 +87,21 @@ func (c *call) progress(p tools.Progress) {
 	c.Progress(p)
 }
 
-// sum adds the one-line summary to the _meta of the answer to a client's call.
-func (c *call) sum(resp *tools.Response) {
+// sum adds the one-line summary to the _meta of the answer to a client's call. err is why the call
+// was not done, if it was not.
+func (c *call) sum(resp *tools.Response, err error) {
 	if resp == nil || c.depth > 0 {
 		return
 	}
 	text := ""
 	switch {
 	case c.record.stage != "":
-		text = tools.Line(strings.ToUpper(c.record.stage[:1]) + c.record.stage[1:] + ": " + c.record.fact)
+		fact := c.record.fact
+		if f, ok := errors.AsType[*tools.Fault](err); ok {
+			fact = f.Fact // without the next step, which is for models
+		}
+		fact = strings.ReplaceAll(fact, c.Session.View().Dir+string(filepath.Separator), "")
+		text = tools.Line(strings.ToUpper(c.record.stage[:1]) + c.record.stage[1:] + ": " + fact)
 	case c.prepared != nil:
 		text = c.prepared.Done(resp, c.env.Session.Dir)
 	}
