@@ -8,10 +8,11 @@ import (
 
 // console is the destination of a command's output. The zero value is a file or a pipe.
 type console struct {
-	width   int  // in columns; 0 without a terminal or if unknown
-	escapes bool // whether it supports escape sequences
-	colour  bool // whether the user wants colours; implies escapes
-	out     io.Writer
+	terminal bool
+	width    int  // in columns; 0 without a terminal or if unknown
+	escapes  bool // whether it supports escape sequences
+	colour   bool // whether the user wants colours; implies escapes
+	out      io.Writer
 }
 
 // consoleOf describes the destination of w. Colours are off if NO_COLOR is set (no-color.org) and
@@ -22,7 +23,7 @@ func consoleOf(host *Host, w io.Writer) console {
 		return console{out: w}
 	}
 	escapes := host.Getenv("TERM") != "dumb" && takesEscapes(f)
-	return console{width: consoleWidth(f), escapes: escapes, colour: escapes && host.Getenv("NO_COLOR") == "", out: w}
+	return console{terminal: true, width: consoleWidth(f), escapes: escapes, colour: escapes && host.Getenv("NO_COLOR") == "", out: w}
 }
 
 // Styles of words, as parameters of SGR sequences.
@@ -30,6 +31,7 @@ const (
 	green  = "32"
 	yellow = "33"
 	red    = "31"
+	cyan   = "36"
 )
 
 // styles maps the words of judgements to their styles.
@@ -42,11 +44,15 @@ var styles = map[string]string{
 
 // judged returns a word in its style, or unchanged if it has none.
 func (c console) judged(word string) string {
-	style := styles[word]
+	return c.styled(word, styles[word])
+}
+
+// styled returns a text in a style. "" is none.
+func (c console) styled(text, style string) string {
 	if !c.colour || style == "" {
-		return word
+		return text
 	}
-	return "\x1b[" + style + "m" + word + "\x1b[0m"
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
 // progress shows a line until the returned function is called. It prints only to a terminal that
