@@ -141,6 +141,9 @@ type Def[In, Prepared, Out any] struct {
 	// of Preview, if there is one.
 	ClassifierInput func(Prepared) string
 
+	// View is the page on which hosts can show results; "": none.
+	View View
+
 	// Summary returns what the call did in one line, such as "Read 120 lines of main.go", or
 	// "". nil or "": the Description in the past tense.
 	Summary func(Prepared, Result[Out]) string

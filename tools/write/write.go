@@ -41,6 +41,7 @@ func New(o file.Options) *tools.Tool {
 		SearchHint:  "create save overwrite a file with new content",
 		Description: func(in Input) string { return "Write " + in.FilePath },
 		Loading:     tools.LoadAlways,
+		View:        tools.ViewDiff,
 		Summary: func(in Input, r tools.Result[Output]) string {
 			if r.Data.Type == "unchanged" {
 				return in.FilePath + " is unchanged"
