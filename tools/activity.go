@@ -77,7 +77,7 @@ func (r *Prepared) Done(resp *Response, dir string) string {
 func (r *Prepared) inForm(form int) string {
 	text := r.Summary
 	if r.Tool.Server != "" { // its own Description is only for questions
-		text = fmt.Sprintf("Call %s of the server %s", plain.Quote(r.Tool.Title), r.Tool.Server)
+		text = fmt.Sprintf("Call %q of the server %s", r.Tool.Title, r.Tool.Server)
 	}
 	verb := text[:len(text)-len(strings.TrimLeft(text, letters))]
 	if forms, ok := verbs[verb]; ok {
