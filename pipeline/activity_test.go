@@ -40,6 +40,7 @@ func TestActivity(t *testing.T) {
 					t.Fatalf("%v, %v", resp, err)
 				}
 				time.Sleep(time.Minute) // nothing follows the answer
+				synctest.Wait()
 				if diff := cmp.Diff(c.want, strings.Join(heard, "\n")); diff != "" {
 					t.Errorf("progress (-want +got):\n%s", diff)
 				}
