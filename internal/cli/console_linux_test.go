@@ -14,7 +14,7 @@ import (
 // onTerminal runs a command line on a terminal of 80 columns and returns its output.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
-	keys, tty := terminal(t)
+	keys, tty := newTerminal(t)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFitsTerminal(t *testing.T) {
 
 // A user at a terminal gets the next step.
 func TestNextStep(t *testing.T) {
-	_, tty := terminal(t)
+	_, tty := newTerminal(t)
 	h := host(t, map[string]string{})
 	h.Home, h.In = t.TempDir(), tty
 	if err := os.Mkdir(filepath.Join(h.Home, ".cursor"), 0o700); err != nil {

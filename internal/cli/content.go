@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/terminal"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )
@@ -100,7 +101,7 @@ func (c console) statusLine() *statusLine {
 // show replaces the line by text, as far as it fits.
 func (s *statusLine) show(text string) {
 	if text = plain.Line(text); s.c.width > 0 {
-		text = plain.Cut(text, s.c.width-1)
+		text = terminal.CutColumns(text, s.c.width-1)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,13 @@ func TestTableFits(t *testing.T) {
 			}
 		}
 	}
+	asian := table{cut: []int{0}}
+	asian.row(strings.Repeat("日", 30), "ok")
 	var b bytes.Buffer
+	if asian.write(&b, console{width: 20}); b.String() != strings.Repeat("日", 7)+"…   ok\n" {
+		t.Errorf("%q", &b)
+	}
+	b.Reset()
 	list.write(&b, console{width: 50, colour: true})
 	if !strings.HasSuffix(b.String(), "wwww…  "+strings.Repeat("é", 11)+"…  \x1b[32mok\x1b[0m\n") {
 		t.Errorf("%q", &b)
