@@ -52,7 +52,7 @@ func callCommand(host *Host) *cobra.Command {
 				return usageError{err}
 			}
 			if explain {
-				if err := explainFirst(cmd.Context(), consoleOf(host, host.Err), a, args[0], input); err != nil {
+				if err := explainFirst(cmd.Context(), screenOf(host, host.Err), a, args[0], input); err != nil {
 					return err
 				}
 			}
@@ -61,7 +61,7 @@ func callCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			line := consoleOf(host, host.Err).statusLine()
+			line := screenOf(host, host.Err).statusLine()
 			if line != nil {
 				client.Progress = line.show
 			}
@@ -78,7 +78,7 @@ func callCommand(host *Host) *cobra.Command {
 				if _, err := fmt.Fprintln(host.Out, pretty.String()); err != nil {
 					return fmt.Errorf("printing the result: %w", err)
 				}
-			} else if err := printContent(consoleOf(host, host.Out), content, isDiff(result), failed); err != nil {
+			} else if err := printContent(screenOf(host, host.Out), content, isDiff(result), failed); err != nil {
 				return err
 			}
 			if failed {
@@ -100,8 +100,8 @@ func needsTrial(tool string) bool {
 }
 
 // explainFirst explains the call that runs next.
-func explainFirst(ctx context.Context, out console, a *app, tool string, input json.RawMessage) error {
-	x := explainer{explain: a.Explain, out: out.out, text: true, console: out}
+func explainFirst(ctx context.Context, out screen, a *app, tool string, input json.RawMessage) error {
+	x := explainer{explain: a.Explain, out: out.out, text: true, screen: out}
 	return x.print(ctx, x.explain(ctx, tool, input))
 }
 

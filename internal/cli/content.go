@@ -23,7 +23,7 @@ func isDiff(result json.RawMessage) bool {
 
 // printContent prints a result for the user: text as reads returns it, other content as a
 // description.
-func printContent(c console, content []tools.Content, diff, failed bool) error {
+func printContent(c screen, content []tools.Content, diff, failed bool) error {
 	for i, block := range content {
 		var err error
 		switch b := block.(type) {
@@ -51,7 +51,7 @@ func printContent(c console, content []tools.Content, diff, failed bool) error {
 // reads returns a text of a result as people read it. On a terminal, characters that control the
 // terminal or are invisible are escapes, the lines of a diff have colours, and so has the first
 // line of an error. For a file or a pipe it returns the text.
-func (c console) reads(text string, diff, failed bool) string {
+func (c screen) reads(text string, diff, failed bool) string {
 	if !c.terminal {
 		return text
 	}
@@ -84,14 +84,14 @@ func (c console) reads(text string, diff, failed bool) string {
 // statusLine is a line of a terminal that is replaced and at last erased. nil is none. It is safe
 // for concurrent use.
 type statusLine struct {
-	c      console
+	c      screen
 	mu     sync.Mutex
 	shown  bool
 	closed bool
 }
 
 // statusLine returns the line, or nil unless the terminal supports escape sequences.
-func (c console) statusLine() *statusLine {
+func (c screen) statusLine() *statusLine {
 	if !c.escapes {
 		return nil
 	}

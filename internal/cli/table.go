@@ -24,9 +24,9 @@ const leastCut = 12
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table, at most as wide as the console. Words in styles get their colours. In a
+// write writes the table, at most as wide as the screen. Words in styles get their colours. In a
 // pipe, widths are in characters, on a terminal in columns.
-func (t *table) write(b *bytes.Buffer, c console) {
+func (t *table) write(b *bytes.Buffer, c screen) {
 	measure, cut := utf8.RuneCountInString, plain.Cut
 	if c.width > 0 {
 		measure, cut = terminal.Columns, terminal.CutColumns

@@ -54,7 +54,7 @@ func traceCommand(host *Host) *cobra.Command {
 				enc.SetIndent("", "  ")
 				err = enc.Encode(s)
 			} else {
-				printTrace(b, consoleOf(host, host.Out), s)
+				printTrace(b, screenOf(host, host.Out), s)
 			}
 			if err != nil {
 				return err
@@ -66,7 +66,7 @@ func traceCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-func printTrace(b *bytes.Buffer, c console, s *trace.Summary) {
+func printTrace(b *bytes.Buffer, c screen, s *trace.Summary) {
 	fmt.Fprintf(b, "%s in %s, %s", tools.Count(s.Calls, "call"), tools.Took(s.Span.Time()), tools.Count(len(s.Lanes), "lane"))
 	for _, n := range []struct {
 		count int
@@ -109,7 +109,7 @@ func printTrace(b *bytes.Buffer, c console, s *trace.Summary) {
 }
 
 // traceCalls prints a list of calls with a value of each, unless it is empty.
-func traceCalls(b *bytes.Buffer, c console, heading string, list []trace.Call, value func(trace.Call) string) {
+func traceCalls(b *bytes.Buffer, c screen, heading string, list []trace.Call, value func(trace.Call) string) {
 	if len(list) == 0 {
 		return
 	}

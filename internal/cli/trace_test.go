@@ -19,7 +19,7 @@ func TestTraceFits(t *testing.T) {
 		Slowest: []trace.Call{c}, Waited: []trace.Call{c}, Ended: []trace.Call{c}, Open: []trace.Call{c},
 	}
 	var b bytes.Buffer
-	printTrace(&b, console{width: 80}, s)
+	printTrace(&b, screen{width: 80}, s)
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		if n := terminal.Columns(line); n > 80 || strings.ContainsAny(line, "\x1b\u202e") {

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// console is the destination of a command's output. The zero value is a file or a pipe.
-type console struct {
+// screen is the destination of a command's output. The zero value is a file or a pipe.
+type screen struct {
 	terminal bool
 	width    int  // in columns; 0 without a terminal or if unknown
 	escapes  bool // whether it supports escape sequences
@@ -15,15 +15,15 @@ type console struct {
 	out      io.Writer
 }
 
-// consoleOf describes the destination of w. Colours are off if NO_COLOR is set (no-color.org) and
+// screenOf describes the destination of w. Colours are off if NO_COLOR is set (no-color.org) and
 // for TERM=dumb.
-func consoleOf(host *Host, w io.Writer) console {
+func screenOf(host *Host, w io.Writer) screen {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(f) {
-		return console{out: w}
+		return screen{out: w}
 	}
 	escapes := host.Getenv("TERM") != "dumb" && takesEscapes(f)
-	return console{terminal: true, width: consoleWidth(f), escapes: escapes, colour: escapes && host.Getenv("NO_COLOR") == "", out: w}
+	return screen{terminal: true, width: screenWidth(f), escapes: escapes, colour: escapes && host.Getenv("NO_COLOR") == "", out: w}
 }
 
 // Styles of words, as parameters of SGR sequences.
@@ -43,12 +43,12 @@ var styles = map[string]string{
 }
 
 // judged returns a word in its style, or unchanged if it has none.
-func (c console) judged(word string) string {
+func (c screen) judged(word string) string {
 	return c.styled(word, styles[word])
 }
 
 // styled returns a text in a style. "" is none.
-func (c console) styled(text, style string) string {
+func (c screen) styled(text, style string) string {
 	if !c.colour || style == "" {
 		return text
 	}
@@ -57,7 +57,7 @@ func (c console) styled(text, style string) string {
 
 // progress shows a line until the returned function is called. It prints only to a terminal that
 // supports escape sequences.
-func (c console) progress(format string, args ...any) (done func()) {
+func (c screen) progress(format string, args ...any) (done func()) {
 	if !c.escapes {
 		return func() {}
 	}

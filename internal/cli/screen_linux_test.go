@@ -97,11 +97,11 @@ func TestColours(t *testing.T) {
 // Progress is shown on a terminal and erased.
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
-	console{out: &out}.progress("connecting to %d servers ...", 2)()
+	screen{out: &out}.progress("connecting to %d servers ...", 2)()
 	if out.Len() > 0 {
 		t.Errorf("piped: %q", &out)
 	}
-	console{out: &out, escapes: true}.progress("connecting to %d servers ...", 2)()
+	screen{out: &out, escapes: true}.progress("connecting to %d servers ...", 2)()
 	if out.String() != "connecting to 2 servers ...\r\x1b[K" {
 		t.Errorf("%q", &out)
 	}
@@ -132,7 +132,7 @@ func TestCallOnTerminal(t *testing.T) {
 // A text that is no diff has no colours, and the first line of an error is red. A text cannot
 // control the terminal; a pipe gets all of it.
 func TestReads(t *testing.T) {
-	c := console{terminal: true, escapes: true, colour: true}
+	c := screen{terminal: true, escapes: true, colour: true}
 	for _, tc := range []struct {
 		text         string
 		diff, failed bool
@@ -146,7 +146,7 @@ func TestReads(t *testing.T) {
 		if got := c.reads(tc.text, tc.diff, tc.failed); got != tc.want {
 			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
 		}
-		if got := (console{}).reads(tc.text, tc.diff, tc.failed); got != tc.text {
+		if got := (screen{}).reads(tc.text, tc.diff, tc.failed); got != tc.text {
 			t.Errorf("piped: %q", got)
 		}
 	}
@@ -155,10 +155,10 @@ func TestReads(t *testing.T) {
 // The line of a call is replaced, cut to the terminal, and erased at the end.
 func TestStatusLine(t *testing.T) {
 	var out bytes.Buffer
-	if line := (console{out: &out}).statusLine(); line != nil {
+	if line := (screen{out: &out}).statusLine(); line != nil {
 		t.Error("a pipe has a line")
 	}
-	line := console{out: &out, escapes: true, width: 10}.statusLine()
+	line := screen{out: &out, escapes: true, width: 10}.statusLine()
 	line.show("one\x1b[2J")
 	line.show("Running go test")
 	line.close()
@@ -167,7 +167,7 @@ func TestStatusLine(t *testing.T) {
 		t.Errorf("%q, want %q", &out, want)
 	}
 	out.Reset()
-	console{out: &out, escapes: true}.statusLine().close() // nothing was shown
+	screen{out: &out, escapes: true}.statusLine().close() // nothing was shown
 	if out.Len() > 0 {
 		t.Errorf("%q", &out)
 	}
