@@ -270,7 +270,7 @@ func summary(r tools.Result[Output]) string {
 	}
 	switch {
 	case o.Status == "running":
-		return "Running in the background as task " + o.TaskID
+		return "Running: task " + o.TaskID
 	case o.ExitCode != nil:
 		return fmt.Sprintf("exit code %d%s", *o.ExitCode, after)
 	case o.Signal != "":
