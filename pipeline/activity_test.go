@@ -56,6 +56,7 @@ func TestSum(t *testing.T) {
 		{`{"do":"say","arg":"x"}`, "Do"},
 		{`{"do":"invalid"}`, "Invalid input: do is invalid"},
 		{`{"do":"fail","arg":"it broke\u202e` + strings.Repeat("x", 200) + `"}`, `Failed: it broke\u202e` + strings.Repeat("x", 97) + "…"},
+		{`{"do":"fault","arg":"` + b.root + `/a does not exist"}`, "Failed: a does not exist"},
 		{`{"do":"say","path":"secret"}`, "Refused by policy: the deny rule Do(//**/secret) covers this call"},
 		{`{"unknown":1}`, "Invalid input: unknown property \"unknown\""},
 	} {

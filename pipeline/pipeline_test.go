@@ -94,6 +94,8 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		r.Data.Said = env.Session.Dir
 	case "fail":
 		return r, errors.New(in.Arg)
+	case "fault":
+		return r, &tools.Fault{Fact: in.Arg, Next: "Do something else."}
 	case "panic":
 		panic(in.Arg)
 	case "wait":

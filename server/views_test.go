@@ -106,6 +106,24 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// TestViewsApart checks that the list of a client with views changes none of the others.
+func TestViewsApart(t *testing.T) {
+	s, _ := newServer(t, deadline, tools.MustBuild(tools.Def[listIn, listIn, gateOut]{Name: "Shown", Prompt: "Is shown.", SearchHint: "is shown in a view", View: tools.ViewDiff,
+		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{}, nil
+		}}))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	list := func(capabilities string) string {
+		meta := strings.Replace(modernMeta, `clientCapabilities":{`, `clientCapabilities":{`+capabilities, 1)
+		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+meta+`}}`, modern("tools/list", "")...)
+		return body
+	}
+	before, with, after := list(""), list(viewsDeclared), list("")
+	if before != after || with == after {
+		t.Errorf("%s\n%s\n%s", before, with, after)
+	}
+}
+
 // TestViewPages checks that pages are small, load nothing, and put no text into the page as HTML.
 func TestViewPages(t *testing.T) {
 	for _, v := range tools.Views {
