@@ -147,6 +147,10 @@ try {
     same([got.heading, got.state, got.bad], ['a.txt', '+2 \u22121', ''], 'heading');
     same(got.rows.slice(1), [['', '11 one'], ['cut', '2-two'], ['add', '2+2'], ['add', `3+${escaped}`], ['', '34 three']], 'rows');
     same([got.elements, got.hacked], [0, undefined], 'what the text did');
+    const { _meta, ...bare } = result; // as a host that passes no _meta
+    await open('diff');
+    await put(input, bare);
+    same((await shown()).rows.slice(1).map(([kind]) => kind), ['', '', 'cut', 'add', 'add', ''], 'kinds of rows without _meta');
   });
 
   await check('a created file, and a failed edit', async () => {

@@ -37,8 +37,8 @@ func traceCommand(host *Host) *cobra.Command {
 				return usagef("%s: %w", plain.Quote(args[0]), errors.Unwrap(err))
 			}
 			defer f.Close()
-			if info, err := f.Stat(); err != nil || info.IsDir() {
-				return usagef("%s: it is a folder", plain.Quote(args[0]))
+			if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
+				return usagef("%s: it is no regular file", plain.Quote(args[0])) // a device may have no end
 			}
 			s, err := trace.Summarize(f)
 			if _, failed := errors.AsType[*fs.PathError](err); err != nil && !failed {

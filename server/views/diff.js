@@ -1,5 +1,15 @@
 const name = 'diff';
 
+// unified returns the rows of a text with a unified diff, for hosts that pass no _meta.
+function unified(all) {
+  let inside = false;
+  return all.split('\n').map((line) => {
+    inside ||= line.startsWith('@@ ');
+    const kind = inside && line[0] === '+' ? 'add' : inside && line[0] === '-' ? 'cut' : '';
+    return () => row(kind, element('span', 'text', line));
+  });
+}
+
 function draw({ arguments: args, result }) {
   const file = args.file_path ?? args.notebook_path ?? '';
   if (!result) return show(file, 'Waiting for the result', false, []);
@@ -25,5 +35,5 @@ function draw({ arguments: args, result }) {
     added = all.length;
   }
   const whole = rows.length === 0 || hunks?.some((h) => h.omitted);
-  show(file, whole ? meta('summary') ?? '' : `+${added} \u2212${removed}`, false, rows.length ? rows : lines(text()));
+  show(file, whole ? meta('summary') ?? '' : `+${added} \u2212${removed}`, false, rows.length ? rows : unified(text()));
 }
