@@ -83,8 +83,8 @@ func TestLimitsOfEnvironment(t *testing.T) {
 	}
 }
 
-// TestProgress checks that a client that asks for progress is notified at most once a
-// second, and that other clients are not notified.
+// TestProgress checks that a client that asks for progress is notified of the command, and then of
+// its last line at most once a second, and that other clients are not notified.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, shellOptions{})
@@ -103,11 +103,14 @@ func TestProgress(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.heard); n < 2 || time.Duration(n)*time.Second > a.took {
-		t.Errorf("heard %d times in %v", n, a.took)
+	if n := len(s.heard) - 1; n < 2 || time.Duration(n)*time.Second > a.took {
+		t.Fatalf("heard %d times in %v", n, a.took)
+	}
+	if first := s.heard[0]; !strings.HasPrefix(first.message, "Running for i in {1..35}; do ") || first.done != 0 {
+		t.Errorf("heard %q, progress %v", first.message, first.done)
 	}
 	last := 0.0
-	for _, p := range s.heard {
+	for _, p := range s.heard[1:] {
 		if !regexp.MustCompile(`^(line|in) \d+$`).MatchString(p.message) || p.done <= last {
 			t.Errorf("heard %q, progress %v after %v", p.message, p.done, last)
 		}

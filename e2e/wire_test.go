@@ -107,11 +107,18 @@ var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`
 // HTTP to requests without a session.
 var handleField = regexp.MustCompile(`,"mcp-toolset/session":"[A-Z2-7]{26}"`)
 
+// tookPart matches the duration of a command in the summary of its result.
+var tookPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*) after [0-9][0-9a-z. ]*s`)
+
+// cutPart matches the end of a summary that was cut after a path, whose length decides where.
+var cutPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*\$ROOT)[^"]*…"`)
+
 // normalise replaces the parts that differ between machines, removes handles, and replaces
 // the definitions in a list of tools by their digest.
 func normalise(line, root string) string {
-	line = handleField.ReplaceAllString(line, "")
+	line = tookPart.ReplaceAllString(handleField.ReplaceAllString(line, ""), "$1 after $$TIME")
 	line = versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
+	line = cutPart.ReplaceAllString(line, `$1…"`)
 	var answer struct {
 		Result struct{ Tools json.RawMessage }
 	}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +70,12 @@ func doer(name string, change func(*tools.Def[doIn, doIn, doOut])) *tools.Tool {
 			}
 			return in, nil
 		},
+		Description: func(in doIn) string {
+			if in.Do == "sleep" {
+				return "Read " + in.Path
+			}
+			return "Do"
+		},
 		Call:   do,
 		Render: func(o doOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
 	}
@@ -87,6 +94,8 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		r.Data.Said = env.Session.Dir
 	case "fail":
 		return r, errors.New(in.Arg)
+	case "fault":
+		return r, &tools.Fault{Fact: in.Arg, Next: "Do something else."}
 	case "panic":
 		panic(in.Arg)
 	case "wait":
@@ -100,6 +109,17 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		}
 		r.Data.Said = "opened"
 		return r, f.Close()
+	case "sleep": // for Arg, and reports in between
+		for step := range strings.SplitSeq(in.Arg, " ") {
+			if text, ok := strings.CutPrefix(step, "activity:"); ok {
+				env.Progress(tools.Progress{Activity: text})
+			} else if done, ok := strings.CutPrefix(step, "done:"); ok {
+				n, _ := strconv.ParseFloat(done, 64)
+				env.Progress(tools.Progress{Done: n, Message: "at " + done})
+			} else if d, err := time.ParseDuration(step); err == nil {
+				time.Sleep(d)
+			}
+		}
 	case "elicit":
 		return elicit(ctx, env, in)
 	case "later":

@@ -52,6 +52,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 	c.applies(resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)
+	c.sum(resp, err)
 	c.remember(resp)
 	c.deliver(ctx, resp)
 	return resp, nil

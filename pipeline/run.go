@@ -50,6 +50,7 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 		return c.safe, nil
 	}, func(inner context.Context) func() {
 		c.stopWatch()
+		defer c.announce()()
 		resp, failure = c.share(inner)
 		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
 			failure = context.Cause(inner) // the call's burst was cancelled
@@ -111,12 +112,13 @@ type call struct {
 	network tools.Connections // connections of its commands; zero before prepare
 	end     func()            // closes network at the end of the call; nil before prepare
 
-	nesting sync.Mutex   // allows one nested call at a time
-	stop    func()       // ends watch
-	waited  atomic.Int64 // the last progress that watch reported, in ms
-	holdup  atomic.Value // string: what the decision on the call waits for
-	private atomic.Bool  // the result is for this session only
-	preview atomic.Bool  // a preview is being made; it must not show credentials
+	nesting  sync.Mutex   // allows one nested call at a time
+	stop     func()       // ends watch
+	waited   atomic.Int64 // the last progress that watch reported, in ms
+	activity activity
+	holdup   atomic.Value // string: what the decision on the call waits for
+	private  atomic.Bool  // the result is for this session only
+	preview  atomic.Bool  // a preview is being made; it must not show credentials
 
 	recording atomic.Pointer[undo.Recording] // of what the call changes in the roots; nil: none
 	explains  bool                           // the call only explains a decision
@@ -130,6 +132,7 @@ func (p *Pipeline) newCall(r Request) *call {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
+	c.activity.last = -1
 	c.record = record{began: p.Now(), input: r.Arguments}
 	return c
 }

@@ -297,6 +297,7 @@ func TestWaitingProgress(t *testing.T) {
 		for s := 12; s < 60; s += 10 {
 			want = append(want, fmt.Sprintf("%ds: %d waits for an earlier call: long a\\nb", s, s))
 		}
+		want = append(want, "1m0.5s: 52.001 x") // it runs
 		if diff := cmp.Diff(want, heard); diff != "" {
 			t.Errorf("progress (-want +got):\n%s", diff)
 		}

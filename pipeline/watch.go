@@ -63,15 +63,5 @@ func (c *call) heldUp(by string) (done func()) {
 	return func() { c.holdup.Store("") }
 }
 
-// progress forwards the tool's progress. It adds the progress that watch has
-// reported, because MCP requires progress to increase.
-func (c *call) progress(p tools.Progress) {
-	before := float64(c.waited.Load()) / 1000
-	if p.Done += before; p.Total > 0 {
-		p.Total += before
-	}
-	c.Progress(p)
-}
-
 // stopWatch ends watch when the call begins to run.
 func (c *call) stopWatch() { c.stop() }

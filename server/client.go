@@ -18,6 +18,10 @@ import (
 // Client is an MCP client in the server's process. It talks to ServeStdio over
 // pipes, so that its calls take the same path as those of any other client.
 type Client struct {
+	// Progress, if not nil, gets the messages of the progress of calls. It must be set before
+	// the first call.
+	Progress func(message string)
+
 	c      *client.Client
 	served chan error
 	stop   context.CancelFunc
@@ -38,6 +42,13 @@ func (s *Server) Connect(ctx context.Context) (*Client, error) {
 		c:      client.NewClient(transport.NewIO(toClient, fromClient, io.NopCloser(eof{}))),
 		served: served, stop: stop,
 	}
+	c.c.OnNotification(func(n mcp.JSONRPCNotification) {
+		if n.Method == string(mcp.MethodNotificationProgress) { // only a call that wants it gets it
+			if text, _ := n.Params.AdditionalFields["message"].(string); text != "" {
+				c.Progress(text)
+			}
+		}
+	})
 	init := mcp.InitializeRequest{}
 	init.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 	init.Params.ClientInfo = mcp.Implementation{Name: "mcp-toolset call", Version: s.Version}
@@ -60,6 +71,9 @@ func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 func (c *Client) Call(ctx context.Context, tool string, args json.RawMessage) (content []tools.Content, result json.RawMessage, failed bool, err error) {
 	req := mcp.CallToolRequest{}
 	req.Params.Name, req.Params.Arguments = tool, args
+	if c.Progress != nil {
+		req.Params.Meta = &mcp.Meta{ProgressToken: tool}
+	}
 	res, err := c.c.CallTool(ctx, req)
 	if err != nil {
 		return nil, nil, false, err

@@ -106,6 +106,9 @@ func (s *Server) offerEvents(hooks *mcpserver.Hooks) {
 		}
 		if last := s.Pipeline.Events.Last(conv.session.View().Owner()); !last.IsZero() {
 			for i := range r.Resources {
+				if r.Resources[i].URI != eventsURI {
+					continue
+				}
 				r.Resources[i].Annotations = &mcp.Annotations{LastModified: last.UTC().Format(time.RFC3339)}
 			}
 		}

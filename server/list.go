@@ -38,9 +38,13 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 			loaded = conv.session.View().Loaded
 		}
 	}
-	list, err := s.definitions(s.Registry.ListedFor(s.profile(ctx), how, loaded), how)
+	listed := s.Registry.ListedFor(s.profile(ctx), how, loaded)
+	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
 		s.Log.Error("a tool cannot be listed", "error", err.Error())
+	}
+	if showsViews(ctx) && err == nil {
+		list = withViews(list, listed)
 	}
 	result.Tools, result.NextCursor = list, ""
 }

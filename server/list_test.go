@@ -115,7 +115,7 @@ func TestContent(t *testing.T) {
 	s, _ := newServer(t, time.Second, tool)
 	p := connect(t, t.Context(), s)
 	p.send("%s", callLine(1, "All", `{"word":"x"}`))
-	want := `{"jsonrpc":"2.0","id":1,"result":{"_meta":{"exitCode":3},"content":[{"type":"text","text":"first"},` +
+	want := `{"jsonrpc":"2.0","id":1,"result":{"_meta":{"exitCode":3,"mcp-toolset/summary":"All: failed"},"content":[{"type":"text","text":"first"},` +
 		`{"type":"image","data":"cG5n","mimeType":"image/png"},` +
 		`{"type":"audio","data":"d2F2","mimeType":"audio/wav"},` +
 		`{"type":"resource_link","uri":"file:///a","name":"a","description":"A file","mimeType":"text/plain"},` +
@@ -147,7 +147,7 @@ func TestNotEncodable(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p.send("%s", callLine(2, "Read", `{"file_path":"a.txt","offset":1e400,"limit":-1E+999}`))
-	want = `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Read: invalid input: property \"offset\" is \"1e400\". Send a whole number."}],"isError":true}}`
+	want = `{"jsonrpc":"2.0","id":2,"result":{"_meta":{"mcp-toolset/summary":"Invalid input: property \"offset\" is \"1e400\""},"content":[{"type":"text","text":"Read: invalid input: property \"offset\" is \"1e400\". Send a whole number."}],"isError":true}}`
 	if got := p.next(); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -185,6 +185,7 @@ func New(c Config) (*Server, error) {
 	}, slices.Concat(s.experimental(), s.skillOptions())...)...)
 	s.offerEvents(hooks)
 	s.offerSkills(hooks)
+	s.offerViews(hooks)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
 	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err

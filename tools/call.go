@@ -254,6 +254,9 @@ func (t *typed[In, Prepared, Out]) run(ctx context.Context, env *Env) (*Response
 		return nil, err
 	}
 	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Did: res.Did, Private: res.Private}
+	if t.def.Summary != nil {
+		r.Summary = t.def.Summary(t.in, res)
+	}
 	r.Structured = func() (json.RawMessage, error) { return json.Marshal(res.Data) }
 	if t.def.Render != nil {
 		r.Content = t.def.Render(res.Data)

@@ -51,8 +51,9 @@ type Def[In, Prepared, Out any] struct {
 	// The model gets its error as invalid input. nil: the input is complete; Prepared is In.
 	Prepare func(*Env, In) (Prepared, error)
 
-	// Description returns one line that describes a call to the user who decides on it.
-	// nil: the tool's name.
+	// Description returns one line that describes a call to the user who decides on it. It
+	// begins with a verb of the table verbs, from which the activity text and the default
+	// summary follow. nil: the tool's name.
 	Description func(Prepared) string
 
 	Schema       *jsonschema.Schema // nil: inferred from In, see inferSchema
@@ -139,6 +140,13 @@ type Def[In, Prepared, Out any] struct {
 	// ClassifierInput returns the text that a permission classifier judges. nil: the text
 	// of Preview, if there is one.
 	ClassifierInput func(Prepared) string
+
+	// View is the page on which hosts can show results; "": none.
+	View View
+
+	// Summary returns what the call did in one line, such as "Read 120 lines of main.go", or
+	// "". nil or "": the Description in the past tense.
+	Summary func(Prepared, Result[Out]) string
 
 	// Call runs the tool. Its error is for the caller to fix; a *Fault says how.
 	Call func(context.Context, *Env, Prepared) (Result[Out], error)

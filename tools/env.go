@@ -87,4 +87,7 @@ type Progress struct {
 	Done    float64 // in the tool's own unit, growing
 	Total   float64 // 0: unknown
 	Message string
+	// Activity, in place of the other fields, replaces the activity text of the call, such as
+	// "Searching for TODO in 4,213 files".
+	Activity string
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -36,6 +37,7 @@ type Response struct {
 	Private    bool              // as in Result
 	Failed     bool
 	Effect     session.Effect
+	Summary    string // of Def.Summary
 }
 
 // Did describes what a call did to the file that it names, or the command that it ran.
@@ -45,6 +47,17 @@ type Did struct {
 	ExitCode       *int // nil: no command has ended with an exit code
 	Task           string
 	Answer         string // of the user to the questions of the call, in one line
+}
+
+// Summary returns the change of a file as the summary of a call, such as "Edited main.go: +3 -1".
+func (d *Did) Summary(file string) string {
+	switch {
+	case d == nil || d.Added+d.Removed == 0:
+		return ""
+	case d.Created:
+		return "Created " + file + ": " + Count(d.Added, "line")
+	}
+	return fmt.Sprintf("Edited %s: +%d -%d", file, d.Added, d.Removed)
 }
 
 // Clone returns a copy of r that can be changed without changing r. Both share the content

@@ -39,6 +39,7 @@ type Tool struct {
 	Excerpt       Excerpt
 	Cascades      bool
 	Hints         Hints
+	View          View
 
 	// Server is the upstream server of the tool, or "" for one of our own.
 	Server string
@@ -138,7 +139,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,
 		},
-		Finder: d.Finder, Unwrap: d.Unwrap,
+		Finder: d.Finder, Unwrap: d.Unwrap, View: d.View,
 		enabled: d.IsEnabled,
 		schemas: sync.OnceValues(func() (*schemas, error) {
 			s, err := makeSchemas[In, Out](d.Name, d.Schema, d.OutputSchema)

@@ -97,7 +97,7 @@ func approvalsCommand(host *Host) *cobra.Command {
 			if len(args) == 1 {
 				number, _ = strconv.Atoi(args[0])
 			}
-			return showApprovals(cmd.Context(), consoleOf(host, host.Out), folder, number, asJSON)
+			return showApprovals(cmd.Context(), screenOf(host, host.Out), folder, number, asJSON)
 		},
 	}
 	own := flagSection{cmd, ""}
@@ -257,12 +257,12 @@ func forgetAlways(out io.Writer, folder string, number int) error {
 	return say(out, fmt.Sprintf("No longer allowed: %s.\n", subjectText(e.Tool, e.Subject)))
 }
 
-func showApprovals(ctx context.Context, c console, folder string, number int, asJSON bool) error {
+func showApprovals(ctx context.Context, c screen, folder string, number int, asJSON bool) error {
 	o, err := approval.List(ctx, folder, number)
 	if err != nil {
 		return shownError(err)
 	}
-	shown := approvalList{Overview: o, whole: number != 0, console: c}
+	shown := approvalList{Overview: o, whole: number != 0, screen: c}
 	if number == 0 {
 		var problem error
 		if shown.always, problem = approval.Entries(folder); problem != nil {

@@ -32,7 +32,7 @@ type approvalList struct {
 	approval.Overview
 	always []approval.Entry
 	whole  bool // one approval, shown as a block
-	console
+	screen
 }
 
 // text writes the list for the user. It escapes everything that could control a terminal.
@@ -100,7 +100,7 @@ func (l *approvalList) table(b *bytes.Buffer) {
 		}
 		list.row(strconv.Itoa(i.Number), brief(i.Tool, listedWhat), listed(i), "("+brief(reason, listedReason)+")", state)
 	}
-	list.write(b, l.console)
+	list.write(b, l.screen)
 }
 
 // decided returns how a call that waits to be sent again was decided.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
 )
 
@@ -54,7 +52,7 @@ func callCommand(host *Host) *cobra.Command {
 				return usageError{err}
 			}
 			if explain {
-				if err := explainFirst(cmd.Context(), consoleOf(host, host.Err), a, args[0], input); err != nil {
+				if err := explainFirst(cmd.Context(), screenOf(host, host.Err), a, args[0], input); err != nil {
 					return err
 				}
 			}
@@ -63,7 +61,12 @@ func callCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer client.Close()
+			line := screenOf(host, host.Err).statusLine()
+			if line != nil {
+				client.Progress = line.show
+			}
 			content, result, failed, err := client.Call(cmd.Context(), args[0], input)
+			line.close()
 			if err != nil {
 				return err
 			}
@@ -75,7 +78,7 @@ func callCommand(host *Host) *cobra.Command {
 				if _, err := fmt.Fprintln(host.Out, pretty.String()); err != nil {
 					return fmt.Errorf("printing the result: %w", err)
 				}
-			} else if err := printContent(host.Out, content); err != nil {
+			} else if err := printContent(screenOf(host, host.Out), content, isDiff(result), failed); err != nil {
 				return err
 			}
 			if failed {
@@ -97,8 +100,8 @@ func needsTrial(tool string) bool {
 }
 
 // explainFirst explains the call that runs next.
-func explainFirst(ctx context.Context, out console, a *app, tool string, input json.RawMessage) error {
-	x := explainer{explain: a.Explain, out: out.out, text: true, console: out}
+func explainFirst(ctx context.Context, out screen, a *app, tool string, input json.RawMessage) error {
+	x := explainer{explain: a.Explain, out: out.out, text: true, screen: out}
 	return x.print(ctx, x.explain(ctx, tool, input))
 }
 
@@ -144,30 +147,4 @@ func arguments(in io.Reader, args []string, most int64) (json.RawMessage, error)
 		return nil, usagef("the arguments are JSON but not an object: use {...}")
 	}
 	return raw, nil
-}
-
-// printContent prints a result for the user: text unchanged, other content as a description.
-func printContent(w io.Writer, content []tools.Content) error {
-	for _, c := range content {
-		var err error
-		switch c := c.(type) {
-		case tools.Text:
-			_, err = fmt.Fprintln(w, c.Text)
-		case tools.Image:
-			_, err = fmt.Fprintf(w, "[image %s, %d bytes; --json shows it]\n", c.MIMEType, len(c.Data))
-		case tools.Audio:
-			_, err = fmt.Fprintf(w, "[sound %s, %d bytes; --json shows it]\n", c.MIMEType, len(c.Data))
-		case tools.ResourceLink:
-			_, err = fmt.Fprintf(w, "[link %s %s]\n", c.Name, c.URI)
-		case tools.Resource:
-			if _, err = fmt.Fprintf(w, "[resource %s %s, %d bytes]\n", c.URI, c.MIMEType, len(c.Text)+len(c.Blob)); c.Text != "" {
-				_, err2 := fmt.Fprintln(w, c.Text)
-				err = errors.Join(err, err2)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("printing the result: %w", err)
-		}
-	}
-	return nil
 }

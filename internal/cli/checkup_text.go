@@ -10,7 +10,7 @@ import (
 const checkColumn = 24
 
 // summary writes one line for each check, followed by its next step.
-func (d *diagnosis) summary(b *bytes.Buffer, c console) {
+func (d *diagnosis) summary(b *bytes.Buffer, c screen) {
 	counts := map[string]int{}
 	for _, k := range d.Checks {
 		counts[k.Status]++
@@ -30,7 +30,7 @@ func (d *diagnosis) summary(b *bytes.Buffer, c console) {
 }
 
 // details writes the findings that the checks summarize, other than those about the sandbox.
-func (d *diagnosis) details(b *bytes.Buffer, c console) {
+func (d *diagnosis) details(b *bytes.Buffer, c screen) {
 	var list table
 	for _, f := range d.Clients {
 		list.row("  "+f.Name, f.State, f.File)
@@ -49,15 +49,15 @@ func (d *diagnosis) details(b *bytes.Buffer, c console) {
 }
 
 // section writes a table below a title, if it has rows.
-func section(b *bytes.Buffer, c console, title string, list table) {
+func section(b *bytes.Buffer, c screen, title string, list table) {
 	if len(list.rows) > 0 {
 		fmt.Fprintf(b, "\n%s\n", title)
 		list.write(b, c)
 	}
 }
 
-// hanging wraps a text that begins at checkColumn at the console's width.
-func hanging(text string, c console) string {
+// hanging wraps a text that begins at checkColumn at the screen's width.
+func hanging(text string, c screen) string {
 	if c.width < 2*checkColumn {
 		return text
 	}

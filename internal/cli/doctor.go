@@ -43,7 +43,7 @@ func doctorCommand(host *Host) *cobra.Command {
 				enc.SetIndent("", "  ")
 				err = enc.Encode(d)
 			} else {
-				err = d.show(consoleOf(host, host.Out), verbose)
+				err = d.show(screenOf(host, host.Out), verbose)
 			}
 			if err == nil && !d.OK {
 				return failedResult{}

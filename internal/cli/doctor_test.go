@@ -71,7 +71,7 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("%s, %s: problems %q", tc.name, mode, d.Problems)
 			}
 			var out strings.Builder
-			if err := d.print(&out, console{}); err != nil {
+			if err := d.print(&out, screen{}); err != nil {
 				t.Fatal(err)
 			}
 			if mode == command.Auto && !strings.Contains(out.String(), tc.printed) {
@@ -113,7 +113,7 @@ func TestDiagnosisOff(t *testing.T) {
 	about := command.About{Mode: command.Off, Shell: "/bin/bash", Network: command.Deny, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Reason: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
-	if err := d.print(&out, console{}); err != nil {
+	if err := d.print(&out, screen{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `system           ` + "SYSTEM" + `
@@ -145,7 +145,7 @@ func TestDiagnosisSeatbelt(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	var out strings.Builder
-	if err := d.print(&out, console{}); err != nil || !strings.Contains(out.String(), "\nBash: contained (Seatbelt, experimental)\n") {
+	if err := d.print(&out, screen{}); err != nil || !strings.Contains(out.String(), "\nBash: contained (Seatbelt, experimental)\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -156,7 +156,7 @@ func TestDiagnosisPowerShell(t *testing.T) {
 	about := command.About{Mode: command.Auto, Shell: `C:\pwsh.exe`, Language: command.PowerShell}
 	d := diagnose(about, &command.Report{Tier: process.Job, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
-	if err := d.print(&out, console{}); err != nil || !strings.HasSuffix(out.String(), "\nPowerShell: not contained: unsupported\n") || strings.Contains(out.String(), "Bash") {
+	if err := d.print(&out, screen{}); err != nil || !strings.HasSuffix(out.String(), "\nPowerShell: not contained: unsupported\n") || strings.Contains(out.String(), "Bash") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -172,7 +172,7 @@ func TestDiagnoseCaches(t *testing.T) {
 		r.Write.Coverage.Layers = layers
 		d := diagnose(about, r)
 		var out strings.Builder
-		if err := d.print(&out, console{}); err != nil || !strings.HasSuffix(out.String(), want) {
+		if err := d.print(&out, screen{}); err != nil || !strings.HasSuffix(out.String(), want) {
 			t.Errorf("layers %v: %v\n%s", layers, err, out.String())
 		}
 		if d.Caches[0].Shared == layers || (d.CacheLayers == "") == layers {

@@ -13,7 +13,7 @@ import (
 
 // show prints the summary. If verbose is set, it also prints the details, with those of the sandbox
 // if it was tried.
-func (d *diagnosis) show(c console, verbose bool) error {
+func (d *diagnosis) show(c screen, verbose bool) error {
 	var b bytes.Buffer
 	d.summary(&b, c)
 	if verbose {
@@ -30,7 +30,7 @@ func (d *diagnosis) show(c console, verbose bool) error {
 }
 
 // print writes the findings about the sandbox.
-func (d *diagnosis) print(out io.Writer, c console) error {
+func (d *diagnosis) print(out io.Writer, c screen) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
@@ -160,7 +160,7 @@ func (d *diagnosis) secrets() string {
 	return fmt.Sprintf("%d names of secrets in the home folder", len(d.Hidden))
 }
 
-func (t contained) print(out io.Writer, c console) {
+func (t contained) print(out io.Writer, c screen) {
 	if t.Error != "" {
 		fmt.Fprintf(out, "\n%s: not contained: %s\n", t.Tool, t.Error)
 		return

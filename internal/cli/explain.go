@@ -54,7 +54,7 @@ func explainCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON, console: consoleOf(host, host.Out)}
+			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON, screen: screenOf(host, host.Out)}
 			if batch {
 				return x.batch(cmd.Context(), host.In)
 			}
@@ -72,7 +72,7 @@ type explainer struct {
 	explain func(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation
 	out     io.Writer
 	text    bool // print for the user, not for programs
-	console console
+	screen  screen
 	printed bool
 }
 
@@ -92,7 +92,7 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 		if x.printed {
 			b.WriteByte('\n')
 		}
-		describe(&b, e, x.console)
+		describe(&b, e, x.screen)
 	} else {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

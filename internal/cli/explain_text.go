@@ -58,7 +58,7 @@ func forPrograms(e pipeline.Explanation) explained {
 
 // describe writes an explanation for the user. A > marks the parts because of which the call is not
 // allowed.
-func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
+func describe(b *bytes.Buffer, e pipeline.Explanation, c screen) {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(b, "  %-17s %s\n", name, plain.Text(value))

@@ -22,7 +22,7 @@ const (
 // setHelp makes root and its subcommands print our help.
 func setHelp(root *cobra.Command, host *Host) {
 	width := helpWidth
-	if w := consoleOf(host, host.Out).width; w > 0 {
+	if w := screenOf(host, host.Out).width; w > 0 {
 		width = min(width, max(w, 40))
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {

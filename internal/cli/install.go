@@ -358,7 +358,7 @@ func (in *installer) try(ctx context.Context, p clients.Place, served, folders [
 		}
 		defer os.RemoveAll(dir)
 	}
-	done := consoleOf(in.host, in.host.Out).progress("starting the server")
+	done := screenOf(in.host, in.host.Out).progress("starting the server")
 	tools, err := entry.Try(ctx, p.Client, dir, dir, in.host.Getenv)
 	done()
 	switch {

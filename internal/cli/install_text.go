@@ -31,7 +31,7 @@ func (in *installer) list() error {
 			in.rows(&t, p)
 		}
 	}
-	t.write(&b, consoleOf(in.host, in.host.Out))
+	t.write(&b, screenOf(in.host, in.host.Out))
 	b.WriteString("\n`mcp-toolset install CLIENT DIR` adds this server with the workspace DIR.\n")
 	_, err := b.WriteTo(in.host.Out)
 	return err

@@ -42,7 +42,7 @@ func testCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			x := tableTest{explainer: explainer{explain: a.Explain, out: host.Out, console: consoleOf(host, host.Out)}, name: name, status: consoleOf(host, host.Err)}
+			x := tableTest{explainer: explainer{explain: a.Explain, out: host.Out, screen: screenOf(host, host.Out)}, name: name, status: screenOf(host, host.Err)}
 			return x.run(cmd.Context(), rows)
 		},
 	}
@@ -86,7 +86,7 @@ func loadTable(ctx context.Context, host *Host, file string) (name string, rows 
 type tableTest struct {
 	explainer
 	name   string
-	status console // for progress
+	status screen // for progress
 }
 
 // run prints each row that differs from its expectation, and their number.

@@ -37,7 +37,7 @@ func skillsCommand(host *Host) *cobra.Command {
 				enc.SetIndent("", "  ")
 				err = enc.Encode(l)
 			} else {
-				err = l.print(host.Out, consoleOf(host, host.Out))
+				err = l.print(host.Out, screenOf(host, host.Out))
 			}
 			if err == nil && l.errors() > 0 {
 				return failedResult{}
@@ -103,7 +103,7 @@ func (l *skillList) errors() (n int) {
 	return n
 }
 
-func (l *skillList) print(out io.Writer, c console) error {
+func (l *skillList) print(out io.Writer, c screen) error {
 	w := new(bytes.Buffer)
 	list := table{cut: []int{3}}
 	list.row("SKILL", "OF", "FOLDER", "DESCRIPTION")

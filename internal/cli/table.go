@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bytes"
-	"mcp-toolset/internal/text/plain"
 	"strings"
 	"unicode/utf8"
+
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/terminal"
 )
 
 // table is text in columns. Cells must be safe to show.
@@ -22,9 +24,14 @@ const leastCut = 12
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table, at most as wide as the console. Words in styles get their colours.
-func (t *table) write(b *bytes.Buffer, c console) {
-	widths := t.widths()
+// write writes the table, at most as wide as the screen. Words in styles get their colours. In a
+// pipe, widths are in characters, on a terminal in columns.
+func (t *table) write(b *bytes.Buffer, c screen) {
+	measure, cut := utf8.RuneCountInString, plain.Cut
+	if c.width > 0 {
+		measure, cut = terminal.Columns, terminal.CutColumns
+	}
+	widths := t.widths(measure)
 	if c.width > 0 {
 		total := gap * (len(widths) - 1)
 		for _, w := range widths {
@@ -41,24 +48,24 @@ func (t *table) write(b *bytes.Buffer, c console) {
 	}
 	for _, row := range t.rows {
 		for i, cell := range row {
-			cell = plain.Cut(cell, widths[i])
+			cell = cut(cell, widths[i])
 			b.WriteString(c.judged(cell))
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell))+gap))
+				b.WriteString(strings.Repeat(" ", max(0, widths[i]-measure(cell))+gap))
 			}
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// widths returns the widths of the columns in characters.
-func (t *table) widths() (widths []int) {
+// widths returns the widths of the columns.
+func (t *table) widths(measure func(string) int) (widths []int) {
 	for _, row := range t.rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], measure(cell))
 		}
 	}
 	return widths

@@ -41,7 +41,7 @@ func toolsCommand(host *Host) *cobra.Command {
 			}
 			defer a.close()
 			a.Wake(cmd.Context(), wait)
-			if err := a.printTools(cmd.Context(), consoleOf(host, host.Out), format, digest); err != nil || budget < 0 {
+			if err := a.printTools(cmd.Context(), screenOf(host, host.Out), format, digest); err != nil || budget < 0 {
 				return err
 			}
 			return a.within(host.Err, budget)
@@ -56,7 +56,7 @@ func toolsCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printTools(ctx context.Context, c console, format string, digest bool) error {
+func (a *app) printTools(ctx context.Context, c screen, format string, digest bool) error {
 	w := c.out
 	if digest {
 		sum, err := a.digest(ctx)
@@ -183,7 +183,7 @@ func (a *app) fromStart() []*tools.Tool {
 
 // printTable prints the tools for the user: purpose, loading and tokens of each, the absent tools
 // with the reason, and the upstream servers.
-func (a *app) printTable(c console) error {
+func (a *app) printTable(c screen) error {
 	list := table{cut: []int{1}}
 	list.row("TOOL", "WHAT IT DOES", "READ-ONLY", "LOADED", "TOKENS")
 	start := map[*tools.Tool]bool{}

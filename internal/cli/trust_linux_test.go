@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal returns a pseudo terminal: text written to keys is read from tty.
-func terminal(t *testing.T) (keys, tty *os.File) {
+// newTerminal returns a pseudo terminal: text written to keys is read from tty.
+func newTerminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestTrustAsks(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(h.Dir, ".mcp-toolset/settings.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		keys, tty := terminal(t)
+		keys, tty := newTerminal(t)
 		h.In = tty
 		if _, err := keys.WriteString(answer + "\n"); err != nil {
 			t.Fatal(err)

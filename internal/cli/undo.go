@@ -288,7 +288,7 @@ func listUndo(host *Host, s *undo.Store, path string) error {
 		t.row(strconv.Itoa(h.Number), h.Began.Local().Format("Jan 02 15:04:05"), plain.Line(h.Tool), fmt.Sprintf("%d changed", h.Paths), title, plain.Line(strings.TrimSpace(h.Session)))
 	}
 	var b bytes.Buffer
-	t.write(&b, consoleOf(host, host.Out))
+	t.write(&b, screenOf(host, host.Out))
 	_, err = host.Out.Write(b.Bytes())
 	return err
 }

@@ -89,7 +89,7 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 			}
 			defer func() { err = errors.Join(err, m.Close()) }()
 			if connect {
-				done := consoleOf(host, host.Err).progress("connecting to %d servers ...", len(found.declared))
+				done := screenOf(host, host.Err).progress("connecting to %d servers ...", len(found.declared))
 				m.WakeAll(cmd.Context(), upstreamTimeout(host))
 				done()
 				if err := cmd.Context().Err(); err != nil {
@@ -97,7 +97,7 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 				}
 			}
 			servers := m.Servers()
-			if err := listUpstreams(consoleOf(host, host.Out), found.declared, servers, store); err != nil {
+			if err := listUpstreams(screenOf(host, host.Out), found.declared, servers, store); err != nil {
 				return err
 			}
 			unconnected := func(s tools.Server) bool { return s.State != tools.Ready && s.State != tools.Refused }

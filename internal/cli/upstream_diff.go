@@ -38,7 +38,7 @@ func (d *upstreamDiff) run(ctx context.Context, found *upstreams, only string) e
 	if err != nil {
 		return err
 	}
-	done := consoleOf(d.host, d.host.Err).progress("connecting ...")
+	done := screenOf(d.host, d.host.Err).progress("connecting ...")
 	m.WakeAll(ctx, upstreamTimeout(d.host))
 	done()
 	servers := m.Servers()

@@ -11,7 +11,7 @@ func TestUpstreamAsks(t *testing.T) {
 		f := two(t)
 		f.run("diff")
 		f.list["everything"] = changedListing
-		keys, tty := terminal(t)
+		keys, tty := newTerminal(t)
 		f.host.In = tty
 		if _, err := keys.WriteString(answer + "\n"); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 const noUpstreams = "no settings that hold here have mcpServers"
 
 // listUpstreams prints the declared servers with what is known of them.
-func listUpstreams(c console, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
+func listUpstreams(c screen, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
 	var b bytes.Buffer
 	list := table{cut: []int{4}}
 	if len(declared) > 0 {

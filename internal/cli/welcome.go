@@ -24,7 +24,7 @@ func welcomeText(host *Host) string {
 		return welcome
 	}
 	width := helpWidth
-	if w := consoleOf(host, host.Out).width; w > 0 {
+	if w := screenOf(host, host.Out).width; w > 0 {
 		width = min(width, max(w, 40))
 	}
 	return nextStep(clientsOf(host, host.Dir), width)

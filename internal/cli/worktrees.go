@@ -48,7 +48,7 @@ func worktreesCommand(host *Host) *cobra.Command {
 				enc.SetIndent("", "  ")
 				err = errors.Join(err, enc.Encode(l))
 			} else {
-				l.print(b, consoleOf(host, host.Out), clean)
+				l.print(b, screenOf(host, host.Out), clean)
 			}
 			if _, writeErr := host.Out.Write(b.Bytes()); err != nil || writeErr != nil {
 				return errors.Join(err, writeErr)
@@ -96,7 +96,7 @@ func (l *worktreeList) add(w worktree.Listed) {
 	}
 }
 
-func (l *worktreeList) print(b *bytes.Buffer, c console, clean bool) {
+func (l *worktreeList) print(b *bytes.Buffer, c screen, clean bool) {
 	if len(l.Worktrees) == 0 {
 		b.WriteString("there is no worktree; EnterWorktree makes them\n")
 	} else {

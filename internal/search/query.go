@@ -56,6 +56,8 @@ type Query struct {
 	// Offset and Limit select a page, in files or lines shown, depending on the mode.
 	// Limit 0 means no limit.
 	Offset, Limit int
+	// Listed, if not nil, gets the number of files to search, before they are searched.
+	Listed func(files int)
 	// Deadline ends the search with the results so far. Zero means none.
 	Deadline time.Time
 }

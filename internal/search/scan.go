@@ -82,6 +82,9 @@ func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[g
 	case err != nil:
 		return nil, err
 	}
+	if q.Listed != nil {
+		q.Listed(len(p.jobs))
+	}
 	a.Closed, p.gathering = a.Unreadable, gathering
 	switch err := t.run(limited, q, p, a); {
 	case err == nil:

@@ -262,6 +262,23 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	}, nil
 }
 
+// summary returns how the command of a result ended, in one line.
+func summary(r tools.Result[Output]) string {
+	o, after := r.Data, ""
+	if ms, ok := r.Meta[metaDuration].(int64); ok {
+		after = " after " + tools.Took(time.Duration(ms)*time.Millisecond)
+	}
+	switch {
+	case o.Status == "running":
+		return "Running: task " + o.TaskID
+	case o.ExitCode != nil:
+		return fmt.Sprintf("exit code %d%s", *o.ExitCode, after)
+	case o.Signal != "":
+		return o.Status + " by " + o.Signal + after
+	}
+	return o.Status + after
+}
+
 // forHooks returns the fields that hooks get in addition to the result. A command has a single output stream, so stdout holds the output that the
 // answer shows and stderr is empty.
 func forHooks(j *job, shown, id string, runs bool) tools.HookFields {

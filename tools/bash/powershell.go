@@ -37,6 +37,8 @@ func newPowerShell(o Options) *tools.Tool {
 		Prompt:        promptPowerShell,
 		SearchHint:    "run execute shell command terminal powershell windows git build test",
 		Description:   func(in prepared) string { return describe(in.Command, in.Description) },
+		View:          tools.ViewOutput,
+		Summary:       func(_ prepared, r tools.Result[Output]) string { return summary(r) },
 		Loading:       tools.LoadAlways,
 		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+notesReserve),
 		Excerpt:       tools.ExcerptTail,

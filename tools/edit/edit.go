@@ -44,6 +44,8 @@ func New(o file.Options) *tools.Tool {
 		SearchHint:    "replace change modify text in a file",
 		Description:   func(in Input) string { return "Edit " + in.FilePath },
 		Loading:       tools.LoadAlways,
+		View:          tools.ViewDiff,
+		Summary:       func(in Input, r tools.Result[Output]) string { return r.Did.Summary(in.FilePath) },
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },
 		Prepare:       prepare,

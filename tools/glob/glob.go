@@ -76,6 +76,7 @@ func New(o Options) *tools.Tool {
 		Prompt:            prompt,
 		SearchHint:        "find list files by name pattern wildcard",
 		Description:       func(in prepared) string { return "Find " + in.Pattern + " in " + in.Path },
+		Summary:           func(_ prepared, r tools.Result[Output]) string { return tools.Count(r.Data.Total, "file") },
 		Loading:           tools.LoadAlways,
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),

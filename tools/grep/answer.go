@@ -59,6 +59,31 @@ func (r *searching) output() Output {
 	return out
 }
 
+// summary returns what was found, in one line.
+func (o Output) summary(in Input) string {
+	least := ""
+	if o.More {
+		least = "at least "
+	}
+	switch {
+	case o.Total == 0 && o.Incomplete == "":
+		return "No matches"
+	case in.OnlyMatches && o.Mode == "content":
+		return least + tools.Count(o.Total, "match")
+	case o.Mode == "content" && in.Before == nil && in.After == nil && max(in.Around, in.Context) == 0:
+		return least + tools.Count(o.Total, "matching line")
+	case o.Mode == "content":
+		return least + tools.Count(o.Total, "line")
+	case o.Mode == "count" && len(o.Counts) == o.Total:
+		lines := 0
+		for _, n := range o.Counts {
+			lines += n
+		}
+		return tools.Count(lines, "matching line") + " in " + tools.Count(o.Total, "file")
+	}
+	return least + tools.Count(o.Total, "matching file")
+}
+
 // ungapped removes the marks of lines that look like a gap.
 type ungapped struct{ tools.Long }
 

@@ -88,7 +88,8 @@ func New(o Options) *tools.Tool {
 		Title:             "Search file contents",
 		Prompt:            prompt,
 		SearchHint:        "search find text regex in files contents ripgrep",
-		Description:       func(in prepared) string { return "Search " + in.Path + " for " + in.Pattern },
+		Description:       func(in prepared) string { return "Search for " + in.Pattern + " in " + in.Path },
+		Summary:           func(in prepared, r tools.Result[Output]) string { return r.Data.summary(in.Input) },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     longest,
 		Excerpt:           tools.ExcerptEnds, // applies if all entries are requested; the notes are at the end
@@ -210,6 +211,9 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed
 	f := formatter{prefix: r.in.prefix, paths: true, numbers: r.in.LineNumbers}
 	r.q.Line, r.q.Wide, r.q.Binary = f.line, widest, f.binary
+	r.q.Listed = func(files int) {
+		r.env.Progress(tools.Progress{Activity: "Searching for " + r.in.Pattern + " in " + tools.Count(files, "file")})
+	}
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
 	return openError(r.env, r.in.Path, err)
 }

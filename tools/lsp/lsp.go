@@ -65,6 +65,9 @@ func newLSP(o Options) *tools.Tool {
 		SearchHint:  "code definition references hover types symbols diagnostics rename language server",
 		Loading:     tools.LoadDeferred,
 		Description: func(in Input) string { return "Ask about code: " + in.Operation + " in " + in.FilePath },
+		Summary: func(in Input, r tools.Result[Output]) string {
+			return in.Operation + ": " + tools.Count(r.Data.Results, "result")
+		},
 
 		MaxResultSize:     maxResult,
 		IsReadOnly:        tools.Always[Input](),

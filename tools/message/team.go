@@ -37,11 +37,17 @@ var createPrompt string
 
 func newCreate(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[CreateInput, CreateInput, CreateOutput]{
-		Name:         "TeamCreate",
-		Title:        "Make or join a team",
-		Prompt:       createPrompt,
-		SearchHint:   "create join team of sessions agents with shared task list",
-		Description:  func(in CreateInput) string { return "Make or join the team " + plain.Line(in.TeamName) },
+		Name:        "TeamCreate",
+		Title:       "Make or join a team",
+		Prompt:      createPrompt,
+		SearchHint:  "create join team of sessions agents with shared task list",
+		Description: func(in CreateInput) string { return "Join the team " + plain.Line(in.TeamName) + ", or make it" },
+		Summary: func(in CreateInput, r tools.Result[CreateOutput]) string {
+			if r.Data.Created {
+				return "Made the team " + in.TeamName
+			}
+			return "Joined the team " + in.TeamName
+		},
 		Loading:      tools.LoadDeferred,
 		IsIdempotent: tools.Always[CreateInput](),
 		Prepare: func(_ *tools.Env, in CreateInput) (CreateInput, error) {

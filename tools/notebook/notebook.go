@@ -47,6 +47,8 @@ func New(o file.Options) *tools.Tool {
 		Prompt:        prompt,
 		SearchHint:    "change insert delete a Jupyter notebook cell",
 		Description:   func(in Input) string { return "Edit " + in.NotebookPath },
+		View:          tools.ViewDiff,
+		Summary:       func(in Input, r tools.Result[Output]) string { return r.Did.Summary(in.NotebookPath) },
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.NotebookPath },
 		Prepare:       prepare,

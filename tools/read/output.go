@@ -35,6 +35,21 @@ type Output struct {
 	shown []tools.Content
 }
 
+// summary returns what was read of the file, in one line.
+func (o Output) summary(file string) string {
+	switch {
+	case o.Type == "text" && o.LeftOut == nil:
+		return "Read " + tools.Count(o.NumLines, "line") + " of " + file
+	case o.Type == "notebook":
+		return "Read " + tools.Count(len(o.Cells), "cell") + " of " + file
+	case o.Type == "pdf":
+		return "Read " + tools.Count(len(o.Pages), "page") + " of " + file
+	case o.Type == "file_unchanged":
+		return "Read " + file + ": unchanged"
+	}
+	return ""
+}
+
 // forHooks returns the fields that hooks get in addition to the output: the same data under
 // "file".
 func (o Output) forHooks() tools.HookFields {

@@ -83,6 +83,7 @@ func New(o Options) *tools.Tool {
 		Description: func(in prepared) string {
 			return "Read " + in.FilePath
 		},
+		Summary: func(in prepared, r tools.Result[Output]) string { return r.Data.summary(in.FilePath) },
 		Loading: tools.LoadAlways,
 		// An answer limits itself to its token budget. A single cell or PDF page can exceed
 		// it and is then stored.

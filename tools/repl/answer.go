@@ -257,6 +257,18 @@ func result(t *tasks.Task, out Output) tools.Result[Output] {
 	return r
 }
 
+// summary returns how the code of a call ended, in one line.
+func (o Output) summary(meta map[string]any) string {
+	text := o.Status
+	if o.ExitCode != nil {
+		text += fmt.Sprintf(", exit code %d", *o.ExitCode)
+	}
+	if ms, ok := meta[metaDuration].(int64); ok {
+		text += " after " + tools.Took(time.Duration(ms)*time.Millisecond)
+	}
+	return text
+}
+
 // pictures returns the figures of a call, checked and scaled as pictures that Read shows.
 func (a *answer) pictures(ctx context.Context, images [][]byte) (out []tools.Content) {
 	if a.o.Documents == nil {

@@ -97,6 +97,8 @@ func New(o Options) *tools.Tool {
 		MaxResultSize: max(tools.DefaultResultSize, o.Bash.MaxOutput+notesReserve),
 		Excerpt:       tools.ExcerptTail,
 		Cascades:      true,
+		View:          tools.ViewOutput,
+		Summary:       func(_ Input, r tools.Result[Output]) string { return r.Data.summary(r.Meta) },
 		IsDestructive: tools.Always[Input](),
 		IsOpenWorld:   tools.Always[Input](),
 		IsEnabled:     func() error { return enabled(o.Bash.Commands) },

@@ -70,6 +70,13 @@ func NewOutput(o Options) *tools.Tool {
 			}
 			return "Show the output of the background task " + in.TaskID
 		},
+		View: tools.ViewOutput,
+		Summary: func(in prepared, r tools.Result[Output]) string {
+			if r.Data.TaskID == "" {
+				return tools.Count(len(r.Data.Tasks), "background task")
+			}
+			return "Task " + r.Data.TaskID + ": " + r.Data.Detail
+		},
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Excerpt:           tools.ExcerptTail,
 		IsReadOnly:        tools.Always[prepared](),

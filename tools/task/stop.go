@@ -36,12 +36,15 @@ var stopPrompt string
 // TaskOutput that waits for the same task.
 func NewStop(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[StopInput, StopInput, StopOutput]{
-		Name:              "TaskStop",
-		Title:             "Stop a task",
-		Prompt:            stopPrompt,
-		SearchHint:        "stop end kill background task command shell",
-		Aliases:           []string{"KillShell", "KillBash"},
-		Description:       func(in StopInput) string { return "Stop the background task " + in.TaskID },
+		Name:        "TaskStop",
+		Title:       "Stop a task",
+		Prompt:      stopPrompt,
+		SearchHint:  "stop end kill background task command shell",
+		Aliases:     []string{"KillShell", "KillBash"},
+		Description: func(in StopInput) string { return "Stop the background task " + in.TaskID },
+		Summary: func(_ StopInput, r tools.Result[StopOutput]) string {
+			return "Task " + r.Data.TaskID + ": " + r.Data.Detail
+		},
 		IsConcurrencySafe: tools.Always[StopInput](),
 		IsIdempotent:      tools.Always[StopInput](),
 		Matcher: func(in StopInput) func(policy.Behavior, string) bool {

@@ -182,6 +182,9 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	resp, err := prepared.Run(ctx, env)
+	if resp != nil {
+		resp.Summary = prepared.Done(resp, env.Session.Dir)
+	}
 	var recorded *tools.Recorded
 	if errors.As(err, &recorded) {
 		w.Session.Apply(recorded.Effect)
@@ -276,6 +279,11 @@ func runCase(t *testing.T, build func(*Workspace) []*tools.Tool, archive *txtar.
 			}
 			check(t, w, f, resp, err, same)
 			called = false
+		case "summary": // of the last call
+			if called || resp == nil {
+				t.Fatal("a summary does not follow a want")
+			}
+			compare(t, f, resp.Summary+"\n")
 		case "after":
 			after(t, filepath.Join(w.Root, name), f.Data)
 		default:
@@ -304,14 +312,23 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 		got = s(got)
 	}
 	if *update {
-		f.Name, f.Data = name, []byte(got)
-		return
+		f.Name = name
 	}
 	if f.Name != name {
 		t.Fatalf("the answer is %q, not %q:\n%s", name, f.Name, got)
 	}
-	if diff := cmp.Diff(string(f.Data), got); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
+	compare(t, f, got)
+}
+
+// compare compares a section with text. With -update, it rewrites the section.
+func compare(t *testing.T, f *txtar.File, text string) {
+	t.Helper()
+	if *update {
+		f.Data = []byte(text)
+		return
+	}
+	if diff := cmp.Diff(string(f.Data), text); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 	}
 }
 

@@ -78,11 +78,17 @@ func New(o Options) *tools.Tool {
 		o.mark = func() string { return strings.ToLower(rand.Text()[:8]) }
 	}
 	return tools.MustBuild(tools.Def[Input, prepared, Output]{
-		Name:              "WebFetch",
-		Title:             "Fetch web page",
-		Prompt:            prompt,
-		SearchHint:        "fetch web page URL download website docs http",
-		Description:       func(in prepared) string { return "Fetch " + plain.Line(in.URL) },
+		Name:        "WebFetch",
+		Title:       "Fetch web page",
+		Prompt:      prompt,
+		SearchHint:  "fetch web page URL download website docs http",
+		Description: func(in prepared) string { return "Fetch " + plain.Line(in.URL) },
+		Summary: func(in prepared, r tools.Result[Output]) string {
+			if r.Data.Text == "" {
+				return ""
+			}
+			return "Fetched " + plain.Line(r.Data.URL) + ": " + tools.Count(r.Data.Total, "character")
+		},
 		Loading:           tools.LoadDeferred,
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),

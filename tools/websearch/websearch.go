@@ -65,12 +65,18 @@ var prompt string
 // New returns the tool WebSearch.
 func New(o Options) *tools.Tool {
 	d := tools.Def[Input, prepared, Output]{
-		Name:         "WebSearch",
-		Title:        "Search the web",
-		Prompt:       prompt,
-		SearchHint:   "search the web internet for pages",
-		Loading:      tools.LoadDeferred,
-		Description:  func(in prepared) string { return "Search the web for " + plain.Quote(in.Query) },
+		Name:        "WebSearch",
+		Title:       "Search the web",
+		Prompt:      prompt,
+		SearchHint:  "search the web internet for pages",
+		Loading:     tools.LoadDeferred,
+		Description: func(in prepared) string { return "Search the web for " + plain.Quote(in.Query) },
+		Summary: func(in prepared, r tools.Result[Output]) string {
+			if r.Data.notice != "" || r.Data.Text != "" {
+				return ""
+			}
+			return tools.Count(len(r.Data.Results), "result") + " for " + plain.Quote(in.Query)
+		},
 		IsReadOnly:   tools.Always[prepared](),
 		IsIdempotent: tools.Always[prepared](),
 		IsOpenWorld:  tools.Always[prepared](),

@@ -35,12 +35,19 @@ var prompt string
 // New returns the tool.
 func New(o file.Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
-		Name:          "Write",
-		Title:         "Write file",
-		Prompt:        prompt,
-		SearchHint:    "create save overwrite a file with new content",
-		Description:   func(in Input) string { return "Write " + in.FilePath },
-		Loading:       tools.LoadAlways,
+		Name:        "Write",
+		Title:       "Write file",
+		Prompt:      prompt,
+		SearchHint:  "create save overwrite a file with new content",
+		Description: func(in Input) string { return "Write " + in.FilePath },
+		Loading:     tools.LoadAlways,
+		View:        tools.ViewDiff,
+		Summary: func(in Input, r tools.Result[Output]) string {
+			if r.Data.Type == "unchanged" {
+				return in.FilePath + " is unchanged"
+			}
+			return r.Did.Summary(in.FilePath)
+		},
 		IsDestructive: tools.Always[Input](),
 		IsIdempotent:  tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },

@@ -14,7 +14,7 @@ import (
 // onTerminal runs a command line on a terminal of 80 columns and returns its output.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
-	keys, tty := terminal(t)
+	keys, tty := newTerminal(t)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestFitsTerminal(t *testing.T) {
 
 // A user at a terminal gets the next step.
 func TestNextStep(t *testing.T) {
-	_, tty := terminal(t)
+	_, tty := newTerminal(t)
 	h := host(t, map[string]string{})
 	h.Home, h.In = t.TempDir(), tty
 	if err := os.Mkdir(filepath.Join(h.Home, ".cursor"), 0o700); err != nil {
@@ -97,12 +97,78 @@ func TestColours(t *testing.T) {
 // Progress is shown on a terminal and erased.
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
-	console{out: &out}.progress("connecting to %d servers ...", 2)()
+	screen{out: &out}.progress("connecting to %d servers ...", 2)()
 	if out.Len() > 0 {
 		t.Errorf("piped: %q", &out)
 	}
-	console{out: &out, escapes: true}.progress("connecting to %d servers ...", 2)()
+	screen{out: &out, escapes: true}.progress("connecting to %d servers ...", 2)()
 	if out.String() != "connecting to 2 servers ...\r\x1b[K" {
+		t.Errorf("%q", &out)
+	}
+}
+
+// On a terminal, the diff of a call has colours. A pipe gets the text of the result.
+func TestCallOnTerminal(t *testing.T) {
+	edit := []string{"call", "Edit", `{"file_path":"b","old_string":"","new_string":"1\u001b[2J\u202e\n- 2\n"}`}
+	for _, tc := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{}, "\x1b[36m@@ -0,0 +1,2 @@\x1b[0m\n\x1b[32m+1\\x1b[2J\\u202e\x1b[0m\n\x1b[32m+- 2\x1b[0m\n"},
+		{map[string]string{"NO_COLOR": "1"}, "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n"},
+		{map[string]string{"TERM": "dumb"}, "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n"},
+	} {
+		_, got, _ := strings.Cut(onTerminal(t, tc.env, edit...), "\n")
+		if got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.env, got, tc.want)
+		}
+	}
+	_, piped, _ := runMain(t, edit...)
+	if _, got, _ := strings.Cut(piped, "\n"); got != "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n" {
+		t.Errorf("piped: %q", got)
+	}
+}
+
+// A text that is no diff has no colours, and the first line of an error is red. A text cannot
+// control the terminal; a pipe gets all of it.
+func TestReads(t *testing.T) {
+	c := screen{terminal: true, escapes: true, colour: true}
+	for _, tc := range []struct {
+		text         string
+		diff, failed bool
+		want         string
+	}{
+		{"+1\n-2", false, false, "+1\n-2"},
+		{"+1\n-2\n 3\n@@ 4", true, false, "+1\n\x1b[31m-2\x1b[0m\n 3\n\x1b[36m@@ 4\x1b[0m"},
+		{"\x1b[2J\u202e\r\n\t.", false, false, "\\x1b[2J\\u202e\\r\n\t."},
+		{"no\n-2", false, true, "\x1b[31mno\x1b[0m\n-2"},
+	} {
+		if got := c.reads(tc.text, tc.diff, tc.failed); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
+		}
+		if got := (screen{}).reads(tc.text, tc.diff, tc.failed); got != tc.text {
+			t.Errorf("piped: %q", got)
+		}
+	}
+}
+
+// The line of a call is replaced, cut to the terminal, and erased at the end.
+func TestStatusLine(t *testing.T) {
+	var out bytes.Buffer
+	if line := (screen{out: &out}).statusLine(); line != nil {
+		t.Error("a pipe has a line")
+	}
+	line := screen{out: &out, escapes: true, width: 10}.statusLine()
+	line.show("one\x1b[2J")
+	line.show("Running go test")
+	line.close()
+	line.show("late")
+	if want := "\r\x1b[Kone\\x1b[…\r\x1b[KRunning …\r\x1b[K"; out.String() != want {
+		t.Errorf("%q, want %q", &out, want)
+	}
+	out.Reset()
+	screen{out: &out, escapes: true}.statusLine().close() // nothing was shown
+	if out.Len() > 0 {
 		t.Errorf("%q", &out)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// consoleWidth returns the width of a terminal in columns, or 0 if it is unknown.
-func consoleWidth(f *os.File) int {
+// screenWidth returns the width of a terminal in columns, or 0 if it is unknown.
+func screenWidth(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0

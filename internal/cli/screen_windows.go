@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// consoleWidth returns the width of a console in columns, or 0 if it is unknown.
-func consoleWidth(f *os.File) int {
+// screenWidth returns the width of a screen in columns, or 0 if it is unknown.
+func screenWidth(f *os.File) int {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
 		return 0

@@ -1,0 +1,21 @@
+package tools
+
+// View names a page on which hosts can show the results of a tool. It shows the text and the _meta
+// of a result.
+type View string
+
+// Views of results.
+const (
+	NoView     View = ""
+	ViewDiff   View = "diff"
+	ViewOutput View = "output"
+)
+
+// Views lists the views and what they show.
+var Views = []struct {
+	View  View
+	About string
+}{
+	{ViewDiff, "Shows the changes of a file."},
+	{ViewOutput, "Shows the output of a command or a task."},
+}
