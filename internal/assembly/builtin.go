@@ -106,7 +106,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
 	worktrees.Undisturbed = commands.Undisturbed
-	agents := p.agents(models, run, sessions, worktrees, built)
+	agents := p.agents(models, run, sessions, worktrees, access, built)
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
 	carry := p.options.Carry
 	if carry != nil {
@@ -190,7 +190,7 @@ type services struct {
 	worktrees *worktree.Registry
 	models    languageModels
 	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
-	agents    *agent.Registry             // nil without models
+	agents    *agent.Registry             // nil without any type
 }
 
 // tools makes the tools according to the options and the environment.

@@ -27,12 +27,12 @@ const (
 	tick = 5 * time.Second
 )
 
-// Unconfigured is why the tool is absent without a model.
-const Unconfigured = "there is no language model; the user can name one with models in the settings"
+// Unconfigured is why the tool is absent without any type of agents.
+const Unconfigured = "there is no language model; the user can name one with models in the settings, or a program with agents"
 
 // Options holds the services of the tool.
 type Options struct {
-	Agents     *agent.Registry // nil: there is no model
+	Agents     *agent.Registry // nil: there are no types
 	Tasks      *tasks.Registry
 	Foreground time.Duration // 0: 110 s
 	Plan       bool          // the server is in the mode plan
@@ -42,7 +42,7 @@ type Options struct {
 type Input struct {
 	Description string `json:"description" minLength:"1" maxLength:"200" jsonschema:"The task in 3 to 5 words, for the user"`
 	Prompt      string `json:"prompt" minLength:"1" jsonschema:"The task, with all that the agent has to know"`
-	Type        string `json:"subagent_type,omitempty" jsonschema:"Type of the agent; without it general"`
+	Type        string `json:"subagent_type,omitempty" jsonschema:"Type of the agent; without it general, if there is one"`
 	Model       string `json:"model,omitempty" jsonschema:"default or small (sonnet, opus and haiku are understood); without it that of the type"`
 	Name        string `json:"name,omitempty" jsonschema:"Name for SendMessage, which can then give it further tasks: letters, digits, - and _"`
 	Isolation   string `json:"isolation,omitempty" enum:"worktree" jsonschema:"worktree: it works in a git worktree of its own"`
@@ -87,8 +87,11 @@ func New(o Options) *tools.Tool {
 			}
 			return nil
 		},
-		// Its calls are judged one by one, in plan mode if the session is in it.
-		IsReadOnly:        tools.When(func(env *tools.Env, in prepared) bool { return o.Plan || env.Session.Planning || in.kind.Profile.Plan }),
+		// Its calls are judged one by one, in plan mode if the session is in it. A program can do
+		// what a command can.
+		IsReadOnly: tools.When(func(env *tools.Env, in prepared) bool {
+			return in.kind.Program == nil && (o.Plan || env.Session.Planning || in.kind.Profile.Plan)
+		}),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsOpenWorld:       tools.Always[prepared](),
 		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {

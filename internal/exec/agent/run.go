@@ -46,6 +46,9 @@ type Run struct {
 	recent [][32]byte  // hashes of the latest steps
 	warned bool        // a failed write of the log was logged
 
+	network tools.Connections   // of a program
+	outside func() (end func()) // announces that a program may change files; nil: it need not
+
 	mu     sync.Mutex
 	used   Used
 	status task.Status // zero until the end
@@ -62,10 +65,13 @@ func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
 	if env.Asker != nil {
 		r.asker.Store(&env.Asker)
 	}
-	if err := a.describe(); err != nil {
+	err := r.equip(env)
+	if err == nil && a.kind.Program == nil {
+		err = a.describe()
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if r.log, r.out, err = a.r.NewLog(); err != nil {
 		return nil, fault.New("the output of the agent cannot be stored: "+plain.Line(err.Error()), "Ask the user to look at the state folder of the server.")
 	}
@@ -177,6 +183,11 @@ func (r *Run) quote(text string) {
 func (r *Run) step(text string) {
 	text = plain.Cut(plain.Text(text), 300)
 	r.print(text + "\n")
+	r.progress(text)
+}
+
+// progress reports a step to whoever waits for the run.
+func (r *Run) progress(text string) {
 	select {
 	case <-r.steps:
 	default:
