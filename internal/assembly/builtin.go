@@ -201,7 +201,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	if wait := p.Settings.Diagnostics(); wait > 0 {
 		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events, wait), lsptools.Learner(s.languages)
 	}
-	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan}
+	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan, Bash: s.run}
 	return builtin.List(builtin.Options{
 		Agent:     agents,
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},

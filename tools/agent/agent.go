@@ -16,6 +16,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/task"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	Tasks      *tasks.Registry
 	Foreground time.Duration // 0: 110 s
 	Plan       bool          // the server is in the mode plan
+	Bash       bash.Options  // how commands run, for agents that are programs
 }
 
 // Input holds the arguments of Agent.
@@ -113,6 +115,18 @@ func New(o Options) *tools.Tool {
 				t, err := o.Agents.Find(pattern)
 				return err == nil && t == in.kind
 			}
+		},
+		Check: func(env *tools.Env, in prepared) *policy.Decision {
+			switch p := in.kind.Program; {
+			case p == nil:
+				return nil
+			case p.Uncontained:
+				return &policy.Decision{
+					Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "the program of the agent type " + in.Type + " runs outside of the sandbox",
+					Next: "ask the user to allow it, for good by a rule such as Agent(" + in.Type + ") in the settings",
+				}
+			}
+			return bash.CheckInterpreter(o.Bash, env, "Agent("+in.Type+")")
 		},
 		ClassifierInput: func(in prepared) string { return "Start an agent of the type " + in.Type + ":\n" + in.Prompt },
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {

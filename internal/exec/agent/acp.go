@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// cancelWait is the time in which a program that was cancelled is told so, before it is ended.
+	// cancelWait is the time that a program has to stop by itself when its task is cancelled.
 	cancelWait = 300 * time.Millisecond
 	// maxRead is the limit of a file that a program reads through the protocol, in bytes.
 	maxRead = 1 << 20
@@ -59,18 +59,19 @@ func (r *Run) converse(ctx context.Context, p *Process) ending {
 	close(in.begun)
 	result := make(chan ending, 1)
 	go func() { result <- h.talk(ctx, conn) }()
-	var end ending
+	end, talks := gone, true
 	select {
 	case end = <-result:
+		talks = false
 	case <-ctx.Done():
-		select {
-		case end = <-result:
-		case <-time.After(cancelWait): // it does not read
+		select { // talk sends that the task is cancelled, unless the program does not read
+		case <-p.Done():
+		case <-time.After(cancelWait):
 		}
 	}
 	if why := in.fault.Load(); why != nil {
 		end = ending{task.Failed, "failed: the program was ended: " + *why}
-	} else if end == gone {
+	} else if end == gone && ctx.Err() == nil {
 		select {
 		case <-p.Done():
 			end.detail = "failed: the program " + plain.Line(p.Exit()) + " before it had answered"
@@ -79,6 +80,9 @@ func (r *Run) converse(ctx context.Context, p *Process) ending {
 	}
 	cancel(errors.New("the agent has ended"))
 	_ = p.End(programGrace)
+	if talks {
+		<-result
+	}
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
@@ -318,7 +322,11 @@ func (h *host) ReadTextFile(ctx context.Context, p acp.ReadTextFileRequest) (out
 		if left > 0 {
 			left -= page.NumLines
 		}
-		if page.NumLines == 0 || page.TotalLines >= 0 && line > page.TotalLines {
+		if page.NumLines == 0 {
+			break
+		}
+		if page.TotalLines >= 0 && line > page.TotalLines {
+			b.WriteByte('\n') // Read leaves it out; nearly all files have it
 			break
 		}
 	}

@@ -81,6 +81,7 @@ func (r *Run) program() ending {
 	if err != nil {
 		return r.ended(ctx, ending{task.Failed, "failed: the program cannot be started: " + oneLine(err)})
 	}
+	defer p.End(0) // after a panic
 	complaint, read := &tail{limit: maxComplaint}, make(chan struct{})
 	go func() {
 		defer close(read)
@@ -133,8 +134,9 @@ func (r *Run) pipe(ctx context.Context, p *Process) ending {
 	r.charge(&models.Response{})
 	stop := context.AfterFunc(ctx, func() { _ = p.End(programGrace) })
 	defer stop()
+	text := r.task()
 	go func() {
-		_, _ = io.WriteString(p.Stdin, r.task())
+		_, _ = io.WriteString(p.Stdin, text)
 		_ = p.Stdin.Close()
 	}()
 	report, last := &tail{limit: maxReport}, time.Now()

@@ -315,7 +315,7 @@ func TestACP(t *testing.T) {
 			if reads++; reads == 3 || reads == 4 {
 				return page(`{"type":"file_unchanged"}`)
 			}
-			return page([]string{`{"type":"text","content":"one\ntwo","numLines":2,"totalLines":3}`, `{"type":"text","content":"three\n","numLines":1,"totalLines":3}`, "", "", `{"type":"text","content":"two","numLines":1,"totalLines":3}`}[reads-1])
+			return page([]string{`{"type":"text","content":"one\ntwo","numLines":2,"totalLines":3}`, `{"type":"text","content":"three","numLines":1,"totalLines":3}`, "", "", `{"type":"text","content":"two","numLines":1,"totalLines":3}`}[reads-1])
 		case strings.Contains(args, "/etc/") || tool == "Bash" || strings.Contains(args, "http"):
 			r := result(strings.TrimPrefix(tool, "permit ") + ": refused: a rule. Do not.")
 			r.Failed = true
@@ -448,12 +448,10 @@ func TestACPStop(t *testing.T) {
 		p := &peer{in: in, out: out}
 		p.begin()
 		p.send(`"id":7,"method":"fs/read_text_file","params":{"sessionId":"s1","path":"/src/a"}`)
-		for m := p.read(); ; m = p.read() {
-			if m.Method == "session/cancel" || m.Method == "gone" {
-				told <- m.Method
-				break
-			}
+		m := p.read()
+		for ; m.Method != "session/cancel" && m.Method != "gone"; m = p.read() {
 		}
+		told <- m.Method
 		<-ended
 		return "ended by signal terminated"
 	})
