@@ -36,6 +36,7 @@ const (
 type host struct {
 	r   *Run
 	ctx context.Context // ends all requests
+	in  *messages
 
 	mu        sync.Mutex
 	closed    bool
@@ -54,6 +55,7 @@ func (r *Run) converse(ctx context.Context, p *Process) ending {
 	running, cancel := context.WithCancelCause(ctx)
 	h := &host{r: r, ctx: running, text: tail{limit: maxReport}, terminals: map[string]*task.Task{}, pages: map[string]string{}}
 	in := newMessages(p.Stdout, h.update)
+	h.in = in
 	conn := acp.NewClientSideConnection(h, answers{p.Stdin, in}, in)
 	conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(in.begun)
@@ -150,7 +152,7 @@ func (h *host) refused(conn *acp.ClientSideConnection, method string, err error)
 	case <-conn.Done(): // the error is of the library
 		return gone
 	default:
-		if !errors.As(err, &e) || h.ctx.Err() != nil {
+		if !errors.As(err, &e) || h.ctx.Err() != nil || h.in.broken.Load() {
 			return gone
 		}
 	}

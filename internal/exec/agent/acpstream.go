@@ -31,6 +31,7 @@ type messages struct {
 	read   int64
 	asked  atomic.Int32 // requests without an answer
 	bad    int
+	broken atomic.Bool            // a message could not be written
 	fault  atomic.Pointer[string] // why no more is read; nil: the program has closed its output
 }
 
@@ -117,5 +118,9 @@ func (a answers) Write(p []byte) (int, error) {
 	if json.Unmarshal(p, &head) == nil && head.Method == "" {
 		a.m.asked.Add(-1)
 	}
-	return a.Writer.Write(p)
+	n, err := a.Writer.Write(p)
+	if err != nil {
+		a.m.broken.Store(true)
+	}
+	return n, err
 }

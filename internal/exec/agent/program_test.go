@@ -179,8 +179,8 @@ func TestProgramAgain(t *testing.T) {
 func TestProgramRefused(t *testing.T) {
 	w := programs(t, DefaultLimits(), nil)
 	for want, q := range map[string]Request{
-		"the agent type text is a program, which has its own model. Leave out model.":          {Type: "text", Model: "small"},
-		"there is no agent type general. Use one of text, acp.": {},
+		"the agent type text is a program, which has its own model. Leave out model.": {Type: "text", Model: "small"},
+		"there is no agent type general. Use one of text, acp.":                       {},
 	} {
 		if _, err := w.Start(t.Context(), w.env, q); err == nil || err.Error() != want {
 			t.Errorf("got %v", err)
