@@ -23,7 +23,7 @@ import (
 // files. A name belongs to the first. Without a model, there are only programs.
 func (p *Plan) agentTypes() []agent.Type {
 	types := []agent.Type{
-		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}},
+		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}, Guided: true},
 	}
 	texts := map[string][2]string{
 		"explore": {
@@ -82,7 +82,7 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 		}
 	}
 	return agent.New(agent.Options{
-		Types: types, Large: m.large, Small: m.small, Launch: p.launcher(run.Commands, access),
+		Types: types, Large: m.large, Small: m.small, Launch: p.launcher(run.Commands, access), Guide: p.guide,
 		Open: func(parent session.View, name, call string, profile *session.Profile) agent.Session {
 			return opened().Server.OpenAgent(parent, name, call, profile)
 		},

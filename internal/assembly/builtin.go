@@ -207,7 +207,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Undo:  undotool.Options{Store: s.changes.Load},
-		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
+		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),

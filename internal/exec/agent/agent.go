@@ -71,6 +71,7 @@ type Type struct {
 	Prompt            string           // a part of the system text
 	Small             bool             // it uses the small model, unless a call names one
 	Steps             int              // limit of steps, if lower than that of Limits; 0: none
+	Guided            bool             // the system text has what Options.Guide returns
 	Program           *Program         // runs instead of the loop; nil: none
 }
 
@@ -91,6 +92,9 @@ type Session interface {
 type Options struct {
 	Types        []Type       // the first of a name counts
 	Large, Small models.Model // nil if all types are programs
+	// Guide returns the instructions of the projects that the session v works in, without files that
+	// are hidden; "": none.
+	Guide func(v session.View, hidden func(path string) bool) string
 	// Launch starts the program of an agent whose session is v. It is nil without such types.
 	Launch func(ctx context.Context, p *Program, v session.View, network tools.Connections) (*Process, error)
 	// Open starts the session of an agent, for a call of the session parent.
