@@ -10,7 +10,6 @@ import (
 	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -30,7 +29,10 @@ func (p *Plan) launcher(commands *command.Commands, access func(session.View) to
 		if !filepath.IsAbs(args[0]) {
 			found, err := commands.FindProgram(args[0])
 			if err != nil {
-				return nil, fault.New(fmt.Sprintf("there is no program %s: %v", plain.Line(args[0]), err), "Ask the user to install it, or to write its path in agents of the settings.")
+				return nil, &tools.Fault{
+					Fact: fmt.Sprintf("there is no program %s: %v", plain.Line(args[0]), err),
+					Next: "Ask the user to install it, or to write its path in agents of the settings.",
+				}
 			}
 			args[0] = found
 		}
