@@ -147,6 +147,9 @@ func TestAgent(t *testing.T) {
 					t.Errorf("no %s in %s", want, seen[1])
 				}
 			}
+			if own := h.call("Bash", `{"command":"rm -rf /"}`); !own.failed || !strings.Contains(seen[1], own.text) {
+				t.Errorf("a call of the client is refused with another text: %s", own.show())
+			}
 			if there(filepath.Join(base, "outside.txt")) || strings.Contains(strings.Join(seen, ""), "PRIVATE") || !there(filepath.Join(base, "root", "new.txt")) {
 				t.Error("a refused call has run, or an allowed one has not")
 			}
@@ -403,6 +406,8 @@ func TestAgentWorktrees(t *testing.T) {
 			t.Fatalf("%s", out)
 		}
 	}
+	mark := fmt.Sprint(800_000 + os.Getpid())
+	sleeping := func() bool { return exec.Command("pgrep", "-f", "sleep "+mark).Run() == nil }
 	model := script(t, func(now turn) modelstest.Reply {
 		switch {
 		case now.task == "nothing":
@@ -416,7 +421,7 @@ func TestAgentWorktrees(t *testing.T) {
 		case now.step == 1:
 			return uses("Edit", `{"file_path":"f.txt","old_string":"old","new_string":"`+now.task+`"}`, "Bash", `{"command":"pwd"}`)
 		case now.task == "hang":
-			return uses("Bash", `{"command":"sleep 600","timeout":600000}`)
+			return uses("Bash", `{"command":"sleep `+mark+`","timeout":600000}`)
 		}
 		return text("done in " + now.last)
 	})
@@ -460,9 +465,10 @@ func TestAgentWorktrees(t *testing.T) {
 	h.must("Bash", `{"command":"unlink where.txt"}`)
 	h.must("ExitWorktree", `{"action":"remove"}`)
 	h.must("Agent", `{"description":"d","prompt":"hang","isolation":"worktree","run_in_background":true}`)
-	becomes(t, "it hangs", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "step 4") })
+	becomes(t, "it hangs", sleeping)
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
 	<-p.ended
+	becomes(t, "its command ends with the server", func() bool { return !sleeping() })
 	cmd := exec.Command(binary(t), "worktrees")
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(base, "home"), "MCP_TOOLSET_STATE_DIR="+filepath.Join(base, "state"))
 	out, err := cmd.CombinedOutput()

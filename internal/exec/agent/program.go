@@ -62,7 +62,7 @@ func (r *Run) equip(env *tools.Env) error {
 	}
 	for _, t := range r.a.session.Tools() {
 		if t.Name == "Bash" || t.Name == "PowerShell" {
-			r.network, r.outside = env.Commands.Connections, env.Commands.Outside
+			r.network = env.Commands.Connections
 			return nil
 		}
 	}
@@ -73,9 +73,6 @@ func (r *Run) equip(env *tools.Env) error {
 func (r *Run) program() ending {
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.r.Limits.Time, errTime)
 	defer cancel()
-	if r.outside != nil {
-		defer r.outside()()
-	}
 	r.step("starts the program")
 	p, err := r.a.r.Launch(ctx, r.a.kind.Program, r.a.session.View(), r.network)
 	if err != nil {

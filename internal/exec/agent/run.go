@@ -46,8 +46,8 @@ type Run struct {
 	recent [][32]byte  // hashes of the latest steps
 	warned bool        // a failed write of the log was logged
 
-	network tools.Connections   // of a program
-	outside func() (end func()) // announces that a program may change files; nil: it need not
+	network tools.Connections // of a program
+	changed func()            // called when a program changes no more files; nil: none runs
 
 	mu     sync.Mutex
 	used   Used
@@ -82,6 +82,9 @@ func newRun(a *agent, title, prompt string, env *tools.Env) (*Run, error) {
 	v := a.session.View()
 	r.script.add("start", map[string]any{"agent": a.name, "kind": a.kind.Name, "session": v.ID, "call": env.ID, "dir": v.Dir, "worktree": a.folder, "title": r.title, "prompt": prompt, "continued": len(a.messages) > 0})
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
+	if a.kind.Program != nil && env.Commands.Outside != nil {
+		r.changed = env.Commands.Outside()
+	}
 	return r, nil
 }
 
@@ -92,6 +95,9 @@ func (r *Run) discard() {
 	}
 	_ = r.out.Close()
 	_ = r.log.Remove()
+	if r.changed != nil {
+		r.changed()
+	}
 }
 
 // describe makes the system text and the tools of a run. All its requests have the same, for prompt
@@ -135,6 +141,9 @@ func (r *Run) do() {
 	end := r.guarded()
 	r.stop(nil)
 	a.r.Tasks.Forget(a.owner, "the end of the agent "+a.name)
+	if r.changed != nil {
+		r.changed()
+	}
 	note := a.leave(context.Background())
 	files := []string{}
 	seen := map[string]bool{}
