@@ -62,9 +62,9 @@ func TestProgram(t *testing.T) {
 				`terminal: \{"exitCode":0\} \{"exitStatus":\{"exitCode":0\},"output":"hello\\n","truncated":false\} \{\}\nterminal/create: error Bash: refused by policy: .*Bash\(rm \*\)[^\n]*\n[^\n]*` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
-				`own write: true\nown write: (true|false)\n</data-\w+>\n\[Files changed with Edit, Write or NotebookEdit: \S+/root/ok/f\.txt\]$`
+				`own write: true\nown write: (true|false)\n</data-\w+>\n\[Files changed with Edit, Write or NotebookEdit: \S+/root/ok/f\.txt\]\n?changed: 1 created \(undo \d+\)$`
 			if !regexp.MustCompile(want).MatchString(o.text) {
-				t.Error(o.show())
+				t.Errorf("%s\n%s", o.show(), o.text[max(0, len(o.text)-600):])
 			}
 			if contained(t) && there(filepath.Join(base, "outside.txt")) {
 				t.Error("the program has written outside of the workspace")

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,7 @@ func New(o Options) *tools.Tool {
 		IsReadOnly: tools.When(func(env *tools.Env, in prepared) bool {
 			return in.kind.Program == nil && (o.Plan || env.Session.Planning || in.kind.Profile.Plan)
 		}),
+		IsDestructive:     o.destructive(),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsOpenWorld:       tools.Always[prepared](),
 		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {
@@ -134,6 +136,15 @@ func New(o Options) *tools.Tool {
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// destructive returns which calls may destroy files: those that start a program. Its changes are
+// recorded for undo.
+func (o Options) destructive() (a tools.Annotation[prepared]) {
+	if o.Agents == nil || !slices.ContainsFunc(o.Agents.Types, func(t agent.Type) bool { return t.Program != nil }) {
+		return a
+	}
+	return tools.When(func(_ *tools.Env, in prepared) bool { return in.kind.Program != nil })
 }
 
 func (in Input) title() string {

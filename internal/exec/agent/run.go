@@ -290,7 +290,11 @@ func (r *Run) Status() task.Status {
 		return r.status
 	default:
 	}
-	return task.Status{State: task.Running, Detail: fmt.Sprintf("running, step %d", r.used.Steps+1), Started: r.began}
+	detail := fmt.Sprintf("running, step %d", r.used.Steps+1)
+	if r.a.kind.Program != nil {
+		detail = "running"
+	}
+	return task.Status{State: task.Running, Detail: detail, Started: r.began}
 }
 
 // stopped is the cause of the end of a run that Stop ends.
