@@ -151,10 +151,13 @@ func TestProgramEnds(t *testing.T) {
 	o := placeOptions{base: base, http: true, settings: programSettings(t, ""), args: []string{"--sandbox", "auto"}}
 	p := startPlace(t, o)
 	h := connect(t, p, false, nil)
-	for name, task := range map[string]string{"helper": `[[\"hang\",\"` + mark + `\"]]`, "shell": "sleep " + mark + " & sleep " + mark} {
+	for name, task := range map[string]string{"helper": `[[\"plan\",\"Rest a while\"],[\"hang\",\"` + mark + `\"]]`, "shell": "sleep " + mark + " & sleep " + mark} {
 		input := `{"description":"d","subagent_type":"` + name + `","prompt":"` + task + `","run_in_background":true}`
 		id := regexp.MustCompile(` as task (\w+)\.`).FindStringSubmatch(h.must("Agent", input).text)
 		becomes(t, name+" sleeps", sleeping)
+		if shown := regexp.MustCompile(`<data-\w+>\nplan, 0 of 1 done: Rest a while\n</data-\w+>`); name == "helper" && !shown.MatchString(h.must("TaskOutput", `{"task_id":"`+id[1]+`","timeout":0}`).text) {
+			t.Error("TaskOutput does not show the plan")
+		}
 		began := time.Now()
 		if o := h.must("TaskStop", `{"task_id":"`+id[1]+`"}`); !strings.Contains(o.text, "stopped by TaskStop") || time.Since(began) > 20*time.Second || sleeping() {
 			t.Errorf("%s: %s", name, o.show())

@@ -138,13 +138,13 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-// destructive returns which calls may destroy files: those that start a program. Its changes are
-// recorded for undo.
+// destructive returns which calls may destroy files of the workspace: those that start a program. Its
+// changes are recorded for undo. In a worktree of its own it changes only that.
 func (o Options) destructive() (a tools.Annotation[prepared]) {
 	if o.Agents == nil || !slices.ContainsFunc(o.Agents.Types, func(t agent.Type) bool { return t.Program != nil }) {
 		return a
 	}
-	return tools.When(func(_ *tools.Env, in prepared) bool { return in.kind.Program != nil })
+	return tools.When(func(_ *tools.Env, in prepared) bool { return in.kind.Program != nil && in.Isolation == "" })
 }
 
 func (in Input) title() string {
