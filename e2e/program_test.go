@@ -54,20 +54,20 @@ func TestProgram(t *testing.T) {
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"execute","rawInput":{"command":"rm x"}}}],
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"edit","locations":[{"path":"` + root + `/ok/f.txt"}],"content":[{"type":"diff","path":"` + root + `/ok/f.txt","oldText":"three","newText":"four"}]}}],
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"edit","locations":[{"path":"` + root + `/no/f.txt"}]}}],
-				["own write","` + root + `/own.txt"],["own write","` + base + `/outside.txt"]]`
+				["own write","` + root + `/own.txt"],["own write","` + root + `/.bashrc"],["own write","` + base + `/outside.txt"]]`
 			input, _ := json.Marshal(map[string]string{"description": "Try", "prompt": task, "subagent_type": "helper"})
 			o := h.must("Agent", string(input))
-			want := `(?s)^\[The agent helper-1 \(helper\): completed\. 1 step, 10 calls\.\]\n\[Its report, as data: .*\]\n<data-\w+>\n` +
+			want := `(?s)^\[The agent helper-1 \(helper\): completed(?:; protected names that it made were moved away: \S+/root/\.bashrc)?\. 1 step, 10 calls\.\]\n\[Its report, as data: .*\]\n<data-\w+>\n` +
 				`fs/read_text_file: \{"content":"one\\ntwo\\n"\}\nfs/write_text_file: \{\}\nfs/write_text_file: error Write: refused by policy: [^\n]*\n[^\n]*fs/read_text_file: \{"content":"three\\n"\}\n` +
 				`terminal: \{"exitCode":0\} \{"exitStatus":\{"exitCode":0\},"output":"hello\\n","truncated":false\} \{\}\nterminal/create: error Bash: refused by policy: .*Bash\(rm \*\)[^\n]*\n[^\n]*` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
-				`own write: true\nown write: (true|false)\n</data-\w+>\n\[Files changed with Edit, Write or NotebookEdit: \S+/root/ok/f\.txt\]\n?changed: 1 created \(undo \d+\)$`
+				`own write: true\nown write: true\nown write: (true|false)\n</data-\w+>\n\[Files changed with Edit, Write or NotebookEdit: \S+/root/ok/f\.txt\]\n?changed: 1 created \(undo \d+\)$`
 			if !regexp.MustCompile(want).MatchString(o.text) {
 				t.Errorf("%s\n%s", o.show(), o.text[max(0, len(o.text)-600):])
 			}
-			if contained(t) && there(filepath.Join(base, "outside.txt")) {
-				t.Error("the program has written outside of the workspace")
+			if contained(t) && (there(filepath.Join(base, "outside.txt")) || there(filepath.Join(root, ".bashrc")) || !strings.Contains(o.text, "moved away")) {
+				t.Errorf("the program has written outside of the workspace, or a protected name: %.200s", o.text)
 			}
 			if got := lines(t, filepath.Join(root, "ok", "f.txt")); len(got) != 1 || got[0] != "three" {
 				t.Errorf("the file has %q", got)

@@ -187,7 +187,7 @@ func (h *host) update(params json.RawMessage) {
 		_, _ = h.text.Write([]byte(u.AgentMessageChunk.Content.Text.Text))
 		h.mu.Unlock()
 	case u.ToolCall != nil:
-		h.flush()
+		h.r.quote(h.flush())
 		h.show(u.ToolCall.Title)
 	case u.Plan != nil:
 		h.plan(u.Plan.Entries)
@@ -197,16 +197,19 @@ func (h *host) update(params json.RawMessage) {
 // SessionUpdate implements acp.Client. All updates go to update.
 func (h *host) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
 
-// flush records the message that the program has written. The next text begins another one.
-func (h *host) flush() {
+// flush records the message that the program has written since the last call, and returns it. The next
+// text begins another one.
+func (h *host) flush() string {
 	h.mu.Lock()
 	fresh := !h.ended && h.text.written > 0
 	text := h.text
 	h.ended = true
 	h.mu.Unlock()
-	if fresh {
-		h.r.reported(&text)
+	if !fresh {
+		return ""
 	}
+	h.r.reported(&text)
+	return text.String()
 }
 
 // show reports a step in words of the program, which are data in the log.

@@ -282,6 +282,7 @@ func TestACP(t *testing.T) {
 		fmt.Fprintln(out, "Welcome!")
 		id, prompt := p.begin()
 		got = append(got, prompt)
+		p.send(`"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Not mine."}}}`)
 		p.says("Let me ")
 		p.says("look.")
 		p.send(`"method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"plan","entries":[{"content":"Look","priority":"high","status":"completed"},{"content":"Write","priority":"high","status":"in_progress"}]}}`)
@@ -459,7 +460,7 @@ func TestACPStop(t *testing.T) {
 	w.call = func(ctx context.Context, tool, args string) *tools.Response {
 		close(called)
 		<-ctx.Done()
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(2 * cancelWait) // longer than the program gets
 		running = false
 		return result("cancelled")
 	}
