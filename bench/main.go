@@ -2,7 +2,7 @@
 // start-up, resident memory, and file reads, over stdio, in one interleaved
 // run; the middle of a large log beside sed, an edit beside perl, a web page as
 // Markdown beside pandoc and turndown, commands beside a shell alone, searches beside
-// ripgrep, language servers beside themselves, the recording of changes for undo, and the tools of many upstream servers. It is a module of its own, so that the
+// ripgrep, language servers beside themselves, the recording of changes for undo, the loop of agents, and the tools of many upstream servers. It is a module of its own, so that the
 // product does not require its libraries. From the repository:
 //
 //	go run -C bench . [--runs N] [--reads N] [--tree DIR] [--check]
@@ -123,6 +123,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	others := measurePool(ctx, ours, tmp)
 	many := measureBatches(ctx, ours, theirs, strings.TrimSpace(string(goRoot)), sample)
 	posted := measureEvents(ctx, ours, sample)
+	working := measureAgents(ctx, ours, tmp, sample)
 	for _, tree := range append([]string{strings.TrimSpace(string(goRoot))}, o.trees...) {
 		found = append(found, measureSearches(ctx, ours, tree))
 	}
@@ -141,6 +142,8 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	slow, failed = printPool(out, others)
 	missed, err = missed || slow, errors.Join(err, failed)
 	slow, failed = printEvents(out, posted)
+	missed, err = missed || slow, errors.Join(err, failed)
+	slow, failed = printAgents(out, working)
 	missed, err = missed || slow, errors.Join(err, failed)
 	for _, s := range found {
 		slow, errs := printSearches(out, s)

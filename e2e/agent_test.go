@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -145,6 +146,9 @@ func TestAgent(t *testing.T) {
 				if !strings.Contains(seen[1], want) {
 					t.Errorf("no %s in %s", want, seen[1])
 				}
+			}
+			if own := h.call("Bash", `{"command":"rm -rf /"}`); !own.failed || !strings.Contains(seen[1], own.text) {
+				t.Errorf("a call of the client is refused with another text: %s", own.show())
 			}
 			if there(filepath.Join(base, "outside.txt")) || strings.Contains(strings.Join(seen, ""), "PRIVATE") || !there(filepath.Join(base, "root", "new.txt")) {
 				t.Error("a refused call has run, or an allowed one has not")
@@ -402,6 +406,8 @@ func TestAgentWorktrees(t *testing.T) {
 			t.Fatalf("%s", out)
 		}
 	}
+	mark := fmt.Sprint(800_000 + os.Getpid())
+	sleeping := func() bool { return exec.Command("pgrep", "-f", "sleep "+mark).Run() == nil }
 	model := script(t, func(now turn) modelstest.Reply {
 		switch {
 		case now.task == "nothing":
@@ -415,7 +421,7 @@ func TestAgentWorktrees(t *testing.T) {
 		case now.step == 1:
 			return uses("Edit", `{"file_path":"f.txt","old_string":"old","new_string":"`+now.task+`"}`, "Bash", `{"command":"pwd"}`)
 		case now.task == "hang":
-			return uses("Bash", `{"command":"sleep 600","timeout":600000}`)
+			return uses("Bash", `{"command":"sleep `+mark+`","timeout":600000}`)
 		}
 		return text("done in " + now.last)
 	})
@@ -459,9 +465,10 @@ func TestAgentWorktrees(t *testing.T) {
 	h.must("Bash", `{"command":"unlink where.txt"}`)
 	h.must("ExitWorktree", `{"action":"remove"}`)
 	h.must("Agent", `{"description":"d","prompt":"hang","isolation":"worktree","run_in_background":true}`)
-	becomes(t, "it hangs", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "step 4") })
+	becomes(t, "it hangs", sleeping)
 	_ = p.cmd.Process.Signal(syscall.SIGKILL)
 	<-p.ended
+	becomes(t, "its command ends with the server", func() bool { return !sleeping() })
 	cmd := exec.Command(binary(t), "worktrees")
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(base, "home"), "MCP_TOOLSET_STATE_DIR="+filepath.Join(base, "state"))
 	out, err := cmd.CombinedOutput()
@@ -573,6 +580,67 @@ func TestAgentTypes(t *testing.T) {
 	}
 	if out := run("call", "Agent", `{"description":"d","prompt":"p"}`); !strings.Contains(out, why) {
 		t.Error(out)
+	}
+}
+
+// TestAgentGuide checks that general agents, and no others, get the instructions of a project, if the
+// user trusts it, within a limit, and without a file that is hidden or outside of the project.
+func TestAgentGuide(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trust      bool
+		kind, deny string
+		files      map[string]string // AGENTS.md, CLAUDE.md: the content, or a link to ->
+		want       string            // of the system text; "": no instructions
+	}{
+		"trusted":     {true, "general", "", map[string]string{"AGENTS.md": "Use tabs.\x1b[31m\n", "CLAUDE.md": "@AGENTS.md"}, `(?s)\n\nInstructions of the project in \S+/root, which the user trusts \(AGENTS\.md\):\nUse tabs\.\\x1b\[31m\n\nResults of tools`},
+		"claude":      {true, "general", "", map[string]string{"CLAUDE.md": "Use spaces."}, `\(CLAUDE\.md\):\nUse spaces\.\n`},
+		"link":        {true, "general", "", map[string]string{"AGENTS.md": "->notes.md", "notes.md": "In notes."}, `\(AGENTS\.md\):\nIn notes\.\n`},
+		"outside":     {true, "general", "", map[string]string{"AGENTS.md": "->../secret"}, ""},
+		"folder":      {true, "general", "", map[string]string{"AGENTS.md/x": "x"}, ""},
+		"hidden":      {true, "general", "Read(AGENTS.md)", map[string]string{"AGENTS.md": "Use tabs."}, ""},
+		"large":       {true, "general", "", map[string]string{"AGENTS.md": strings.Repeat("0123456\n", 10000) + "end"}, `0123456\n\[The rest of the file is left out\.\]\n`},
+		"not trusted": {false, "general", "", map[string]string{"AGENTS.md": "Use tabs."}, ""},
+		"explore":     {true, "explore", "", map[string]string{"AGENTS.md": "Use tabs."}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var body atomic.Value
+			model := modelstest.NewFunc(t, "anthropic", func(r modelstest.Request) modelstest.Reply {
+				body.Store(r.Body)
+				return text("ok")
+			})
+			base := newBase(t)
+			put(t, filepath.Join(base, "secret"), "SECRET")
+			root := filepath.Join(base, "root")
+			deep(t, filepath.Join(root, ".mcp-toolset", "settings.json"), `{"permissions":{"allow":["Bash(true)"]}}`)
+			for name, content := range c.files {
+				if to, link := strings.CutPrefix(content, "->"); link {
+					if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					deep(t, filepath.Join(root, name), content)
+				}
+			}
+			if c.trust {
+				cmd := exec.Command(binary(t), "trust", "--yes", root)
+				cmd.Env = append(os.Environ(), "HOME="+filepath.Join(base, "home"), "MCP_TOOLSET_STATE_DIR="+filepath.Join(base, "state"))
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s", out)
+				}
+			}
+			h := connect(t, startPlace(t, placeOptions{base: base, settings: strings.Replace(withModel(model), `Bash(rm *)`, cmp.Or(c.deny, `Bash(rm *)`), 1)}), false, nil)
+			h.must("Agent", `{"description":"d","prompt":"p","subagent_type":"`+c.kind+`"}`)
+			var asked struct{ System []struct{ Text string } }
+			if err := json.Unmarshal([]byte(body.Load().(string)), &asked); err != nil {
+				t.Fatal(err)
+			}
+			got := asked.System[0].Text
+			if has := strings.Contains(got, "Instructions of the project"); has != (c.want != "") || !regexp.MustCompile(c.want).MatchString(got) || strings.Contains(got, "SECRET") || len(got) > 48<<10 {
+				t.Errorf("got %.4000s", got)
+			}
+		})
 	}
 }
 

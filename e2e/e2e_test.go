@@ -38,6 +38,9 @@ func binary(t *testing.T) string {
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if len(os.Args) == 2 && os.Args[1] == acpArg {
+		return acpAgent()
+	}
 	dir, err := os.MkdirTemp("", "mcp-toolset-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -63,6 +63,9 @@ func (m *model) Complete(ctx context.Context, r Request) (*Response, error) {
 		if resp.Usage.Total() == 0 {
 			resp.Usage = Usage{Input: input, Output: Size(resp.Blocks) / BytesPerToken, Estimated: true}
 		}
+		if out := Size(resp.Blocks) / BytesPerToken; err != nil && out > resp.Usage.Output {
+			resp.Usage.Output, resp.Usage.Estimated = out, true // its number comes at the end
+		}
 		used = resp.Usage
 		resp.Model, resp.Cost = m.Name, m.Price.cost(used)
 	}

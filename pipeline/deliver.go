@@ -9,18 +9,14 @@ import (
 	"mcp-toolset/tools"
 )
 
-const (
-	// maxEvents is the limit of the events in an answer, in characters.
-	maxEvents = 2000
-	// metaEvents is the key of events in _meta: a list of event.Event.
-	metaEvents = "mcp-toolset/events"
-)
+// maxEvents is the limit of the events in an answer, in characters.
+const maxEvents = 2000
 
 // deliver adds the events of the session to the answer of a client's call, in a block of
 // their own. A longer text is stored. The rest of the answer is as without events. A call
 // that was cancelled gets no answer, so it takes no events.
 func (c *call) deliver(ctx context.Context, resp *tools.Response) {
-	if c.depth > 0 || c.Unattended || resp == nil || ctx.Err() != nil {
+	if c.depth > 0 || c.Unattended || c.Unrun || resp == nil || ctx.Err() != nil {
 		return
 	}
 	v := c.Session.View()
@@ -37,5 +33,5 @@ func (c *call) deliver(ctx context.Context, resp *tools.Response) {
 	if resp.Meta = maps.Clone(resp.Meta); resp.Meta == nil {
 		resp.Meta = map[string]any{}
 	}
-	resp.Meta[metaEvents] = events
+	resp.Meta[event.Meta] = events
 }

@@ -30,7 +30,7 @@ func TestDeliver(t *testing.T) {
 		if last := joinText(resp.Content[len(resp.Content)-1:]); !strings.HasPrefix(last, "[1 event since the last answer]\n") || !strings.HasSuffix(last, "test: happened") {
 			t.Errorf("%s: %q", c.what, last)
 		}
-		if in, ok := resp.Meta[metaEvents].([]event.Event); !ok || len(in) != 1 || in[0].Text != "happened" {
+		if in, ok := resp.Meta[event.Meta].([]event.Event); !ok || len(in) != 1 || in[0].Text != "happened" {
 			t.Errorf("%s: _meta is %v", c.what, resp.Meta)
 		}
 		if again := strings.TrimPrefix(b.run(t, t.Context(), c.tool, c.args), "failed: "); again != plain {

@@ -195,6 +195,9 @@ type Request struct {
 	// Unattended reports that no client waits for the answer: it takes no events, and a call
 	// that the user would have to approve is refused without a number.
 	Unattended bool
+	// Unrun reports that the call is only decided, as any other is: the answer of an allowed one is
+	// empty. The program of an agent asks so before it does something by itself.
+	Unrun bool
 	// Elicit shows a form of an upstream server to the client's user. It fails
 	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)

@@ -140,6 +140,8 @@ func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 		e.Bytes = len(joinText(resp.Content))
 		if resp.Failed && c.record.stage == "" {
 			e.Outcome = audit.Failed
+		} else if c.Unrun && e.Outcome == audit.OK {
+			e.Outcome = audit.Permitted
 		}
 	}
 	switch {

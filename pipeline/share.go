@@ -10,8 +10,11 @@ import (
 // share runs the tool, or waits for an identical running call and returns a
 // copy of its result. Each of the calls gets the effects for its own session.
 // Only read-only calls whose result does not depend on the session are
-// deduplicated.
+// deduplicated. A call that is only decided does not run.
 func (c *call) share(ctx context.Context) (*tools.Response, error) {
+	if c.Unrun {
+		return &tools.Response{Private: true}, nil
+	}
 	if !c.safe || !c.prepared.Facts.ReadOnly || !c.prepared.Shared(c.env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
 		out, err := c.execute(ctx)
 		c.effects = append(c.effects, out.effects...)

@@ -72,7 +72,16 @@ func (a *Agent) Instructions() string {
 // runs it and returns its answer. ask is a pipeline.Asker of another call whose user is asked, or
 // nil.
 func (a *Agent) Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response) {
-	r := pipeline.Request{Tool: tool, Arguments: args, Session: a.conv.session, Log: a.s.Log.With("session", a.View().ID), AskWaits: true}
+	return a.arrive(tool, args, ask, false)
+}
+
+// Permit is Arrive for a call that is decided, and not run: its answer is empty if it is allowed.
+func (a *Agent) Permit(tool string, args json.RawMessage, ask any) (decide func(context.Context) *tools.Response) {
+	return a.arrive(tool, args, ask, true)
+}
+
+func (a *Agent) arrive(tool string, args json.RawMessage, ask any, unrun bool) func(context.Context) *tools.Response {
+	r := pipeline.Request{Tool: tool, Arguments: args, Session: a.conv.session, Log: a.s.Log.With("session", a.View().ID), AskWaits: true, Unrun: unrun}
 	if put, ok := ask.(pipeline.Asker); ok {
 		r.Ask = func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
 			q.Title = "The agent " + a.View().Agent + ": " + q.Title

@@ -15,14 +15,15 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
+	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 )
 
-// agentTypes returns the types of agents: those built in, and those of agent files. A name belongs
-// to the first.
+// agentTypes returns the types of agents: those built in, programs of the settings, and those of agent
+// files. A name belongs to the first. Without a model, there are only programs.
 func (p *Plan) agentTypes() []agent.Type {
 	types := []agent.Type{
-		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}},
+		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}, Guided: true},
 	}
 	texts := map[string][2]string{
 		"explore": {
@@ -38,6 +39,15 @@ func (p *Plan) agentTypes() []agent.Type {
 		if t, ok := texts[b.Name]; ok {
 			types = append(types, agent.Type{Name: b.Name, Description: t[0], Prompt: t[1], Profile: b})
 		}
+	}
+	if p.Settings.Models() == nil {
+		types = nil // they need a model
+	}
+	for _, a := range p.Settings.AgentPrograms() {
+		types = append(types, agent.Type{Name: a.Name, Description: programText(a), Profile: &session.Profile{Name: a.Name}, Program: &agent.Program{Command: a.Command, ACP: a.ACP, Uncontained: a.Uncontained}})
+	}
+	if p.Settings.Models() == nil {
+		return types
 	}
 	found, _ := skills.Agents(p.agentFolders())
 	known := ToolNames()
@@ -58,10 +68,11 @@ func (p *Plan) agentTypes() []agent.Type {
 // maxAgentPrompt is the limit of the prompt of an agent file, in characters.
 const maxAgentPrompt = 30_000
 
-// agents returns the registry of agents, or nil without models. opened returns the server once it is
+// agents returns the registry of agents, or nil without any type. opened returns the server once it is
 // put together.
-func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Registry, worktrees *worktree.Registry, opened func() *Assembly) *agent.Registry {
-	if m.large == nil {
+func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Registry, worktrees *worktree.Registry, access func(session.View) tools.CommandAccess, opened func() *Assembly) *agent.Registry {
+	types := p.agentTypes()
+	if len(types) == 0 {
 		return nil
 	}
 	folder := filepath.Join(p.State, "agents")
@@ -71,7 +82,7 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 		}
 	}
 	return agent.New(agent.Options{
-		Types: p.agentTypes(), Large: m.large, Small: m.small,
+		Types: types, Large: m.large, Small: m.small, Launch: p.launcher(run.Commands, access), Guide: p.guide,
 		Open: func(parent session.View, name, call string, profile *session.Profile) agent.Session {
 			return opened().Server.OpenAgent(parent, name, call, profile)
 		},

@@ -106,7 +106,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
 	worktrees := p.worktrees()
 	worktrees.Undisturbed = commands.Undisturbed
-	agents := p.agents(models, run, sessions, worktrees, built)
+	agents := p.agents(models, run, sessions, worktrees, access, built)
 	p.Closers = append(p.Closers, p.Triggers, schedules, pages, worktrees)
 	carry := p.options.Carry
 	if carry != nil {
@@ -190,7 +190,7 @@ type services struct {
 	worktrees *worktree.Registry
 	models    languageModels
 	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
-	agents    *agent.Registry             // nil without models
+	agents    *agent.Registry             // nil without any type
 }
 
 // tools makes the tools according to the options and the environment.
@@ -201,13 +201,13 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	if wait := p.Settings.Diagnostics(); wait > 0 {
 		noted.Notify, learn = lsptools.Notifier(s.languages, p.Events, wait), lsptools.Learner(s.languages)
 	}
-	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan}
+	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan, Bash: s.run}
 	return builtin.List(builtin.Options{
 		Agent:     agents,
 		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Undo:  undotool.Options{Store: s.changes.Load},
-		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines}, Work: s.lists,
+		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
 		Output: p.options.Output, Config: p.configuration(),
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),

@@ -31,7 +31,7 @@ func (p *Plan) configuration() config.Options {
 	all := map[string]*config.Setting{}
 	for _, k := range settings.Keys() {
 		// Those with free names are settings only if a file has them.
-		if k.Name != "$schema" && !strings.ContainsAny(k.Name, "<[") && !slices.Contains([]string{"classifier", "mcpServers", "hooks", "classifier.second", "webSearch", "models", "models.default", "models.default.price", "models.small", "summarize"}, k.Name) {
+		if k.Name != "$schema" && !strings.ContainsAny(k.Name, "<[") && !slices.Contains([]string{"agents", "classifier", "mcpServers", "hooks", "classifier.second", "webSearch", "models", "models.default", "models.default.price", "models.small", "summarize"}, k.Name) {
 			all[k.Name] = &config.Setting{Name: k.Name, Meaning: fmt.Sprintf("%s (%s)", k.Meaning, k.Value)}
 		}
 	}

@@ -94,6 +94,27 @@ func (p *Plan) summaries(m languageModels) (s pipeline.Summaries) {
 	}}
 }
 
+// narrativeSystem is the system text for narratives of sessions.
+const narrativeSystem = "You get the records of a session of a coding agent, which has lost the beginning of its conversation. Tell it in one paragraph of at most 120 words what was done, what came of it, and what is unfinished, with exact names and paths. Add nothing that is not in the records. " + models.DataRule
+
+// narrator returns a function that has the small model tell about the summary of a session, or nil
+// without models.
+func (m languageModels) narrator() func(context.Context, session.Owner, string) (string, string, error) {
+	if m.small == nil {
+		return nil
+	}
+	return func(ctx context.Context, o session.Owner, summary string) (string, string, error) {
+		text, model, err := complete(ctx, m.small, models.Request{
+			Owner: o, System: narrativeSystem, MaxTokens: narrativeTokens,
+			Messages: []models.Message{{Blocks: []models.Block{{Text: "The records:\n" + models.Data(summary)}}}},
+		})
+		return models.Data(plain.Lines(text)), model, err
+	}
+}
+
+// narrativeTokens is the limit of a narrative, in tokens. Models that think need more than its text.
+const narrativeTokens = 1500
+
 // summaryTokens is the limit of a summary, in tokens.
 const summaryTokens = 1500
 

@@ -319,6 +319,8 @@ func (k *checkup) models() {
 	switch {
 	case c == nil && needed:
 		k.add(checkWarn, name, "add models to the settings", "none, though summarize or the classifier of the settings needs one")
+	case c == nil && len(k.plan.Settings.AgentPrograms()) > 0:
+		k.add(checkOK, name, "", "off: models in the settings names no language model, so Agent has only programs")
 	case c == nil:
 		k.add(checkOK, name, "", "off: models in the settings names no language model, so there is no Agent")
 	case problem != "":

@@ -20,6 +20,9 @@ import (
 	"mcp-toolset/session"
 )
 
+// Meta is the key of the events of an answer in its _meta: a list of Event.
+const Meta = "mcp-toolset/events"
+
 const (
 	// maxQueued is the limit of events that wait for one owner.
 	maxQueued = 100

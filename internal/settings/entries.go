@@ -39,7 +39,7 @@ func (s *Settings) Entries() []Entry {
 // secretKeys lists the keys whose values often hold secrets: commands with their arguments,
 // URLs and environments.
 var secretKeys = []string{
-	"classifier.command", "classifier.url", "models.default.command", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
+	"agents.<name>.command", "classifier.command", "classifier.url", "models.default.command", "lspServers.<name>.args", "lspServers.<name>.env", "mcpServers.<name>.args", "mcpServers.<name>.env", "mcpServers.<name>.headers", "mcpServers.<name>.url",
 }
 
 // enter records the values of a key. known is the key as Keys names it, and server the one of
@@ -81,7 +81,7 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 		}
 	case n.kind == isObject:
 		for _, f := range n.fields {
-			if known == serversKey || known == languageServersKey || known == profilesKey {
+			if known == serversKey || known == languageServersKey || known == profilesKey || known == agentsKey {
 				server = f.key
 			}
 			s.enter(knownBelow(known, f.key), joinKey(key, f.key), server, f.line, f.value)
@@ -107,7 +107,7 @@ func meaning(known string) string {
 // knownBelow returns the name in Keys of a key below known.
 func knownBelow(known, key string) string {
 	switch known {
-	case serversKey, languageServersKey, profilesKey:
+	case serversKey, languageServersKey, profilesKey, agentsKey:
 		return known + ".<name>"
 	case "features", "lspServers.<name>.extensionToLanguage", "lspServers.<name>.files":
 		return known // its keys are free names

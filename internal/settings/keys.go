@@ -17,7 +17,7 @@ const permissionsKey = "permissions"
 
 // Known keys of the settings.
 var (
-	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "models", "permissions", "profiles", "reminder", "sandbox", "summarize", "taskList", "undo", "upstream", "webSearch", "worktreeFolder"}
+	topKeys        = []string{"$schema", "agents", "allowedMcpServers", "classifier", "deniedMcpServers", "diagnostics", "editGuard", "env", "features", "hooks", "hooksFailClosed", "lspServers", "mcpServers", "models", "permissions", "profiles", "reminder", "sandbox", "summarize", "taskList", "undo", "upstream", "webSearch", "worktreeFolder"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -63,6 +63,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readProfiles(f)
 		case "upstream":
 			err = s.readUpstream(f)
+		case agentsKey:
+			err = s.readAgents(f)
 		case modelsKey:
 			err = s.readModels(f)
 		case summarizeKey:

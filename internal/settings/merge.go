@@ -79,6 +79,9 @@ func (s *Settings) append(less *Settings) {
 	if s.models == nil {
 		s.models = less.models
 	}
+	if s.agents == nil {
+		s.agents = less.agents
+	}
 	if s.summarize == nil {
 		s.summarize = less.summarize
 	}

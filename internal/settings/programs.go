@@ -11,8 +11,8 @@ import (
 )
 
 // programs returns the files in the roots that the commands of hooks, of the classifier,
-// of models and of upstream servers name. These commands run outside of the sandbox, so no tool
-// may change the files: a model could otherwise run its own text. Files that a program
+// of models, of agents and of upstream servers name. Most of these commands run outside of the
+// sandbox, so no tool may change the files: a model could otherwise run its own text. Files that a program
 // reads or starts in turn are unknown.
 func (s *Settings) programs(o Options) []string {
 	if len(o.Roots) == 0 {
@@ -35,6 +35,9 @@ func (s *Settings) programs(o Options) []string {
 				f.words(strings.Join(e.Command, "\n"), project, o.Roots[0])
 			}
 		}
+	}
+	for _, a := range s.AgentPrograms() {
+		f.words(strings.Join(a.Command, "\n"), project, o.Roots[0])
 	}
 	for _, u := range s.Upstreams() {
 		f.server(u, project, o)

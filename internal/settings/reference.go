@@ -11,6 +11,10 @@ type Key struct {
 func Keys() []Key {
 	return []Key{
 		{"$schema", "string", "the JSON schema for editors: docs/settings.schema.json, or the output of mcp-toolset policy schema"},
+		{"agents", "object", "agents that are programs, by the name of their type; a project cannot set it; see docs/agents.md"},
+		{"agents.<name>.command", "array of strings, string", "the program with its arguments, or a text for sh"},
+		{"agents.<name>.contained", "true, false", "whether it runs in the sandbox of commands (default true)"},
+		{"agents.<name>.protocol", `"text", "acp"`, "whether it reads the task and writes its report (default), or speaks the Agent Client Protocol"},
 		{"allowedMcpServers", "array", "the only upstream servers that may run; see deniedMcpServers"},
 		{"classifier", "object", "a program, a server on this machine or a model that judges calls that would ask"},
 		{"classifier.command", "array of strings, string", "the program with its arguments, or a text for sh"},

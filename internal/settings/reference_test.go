@@ -33,6 +33,7 @@ func TestKeys(t *testing.T) {
 		{"models.default.", modelKeys},
 		{"models.default.price.", priceKeys},
 		{"summarize.", summarizeKeys},
+		{"agents.<name>.", agentKeys},
 	} {
 		for _, key := range object.keys {
 			want = append(want, object.above+key)

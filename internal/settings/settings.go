@@ -47,6 +47,7 @@ type Settings struct {
 	languages    []languageServer // no two have the same name
 	diagnostics  scalar[time.Duration]
 	models       *models.Config
+	agents       []AgentProgram // nil: not set
 	summarize    *Summarize
 	undo         undo
 	upstreams    []Upstream // no two have the same prefix
@@ -123,6 +124,7 @@ type Settings struct {
 //	    "keyEnv": variable, or "keyFile": file, or
 //	    "provider": "mcp", "server": name, "tool": name
 //	  },
+//	  "agents": {name: {"command": [program, argument...], "protocol": "text" or "acp", "contained": true or false}},
 //	  "models": {
 //	    "default": {
 //	      "provider": "anthropic" or "openai", "url": base URL, "model": name,

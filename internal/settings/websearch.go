@@ -125,14 +125,14 @@ func (s *Settings) absolute(path string) (string, bool) {
 }
 
 // usersOnly lists the keys that not even a trusted project may set: those that select who gets the
-// queries and contents of the user, and a secret that goes there; and undo, by which the user takes
+// queries and contents of the user, and a secret that goes there, or a program that gets them; and undo, by which the user takes
 // changes back, and which decides what is done without a question.
-var usersOnly = []string{modelsKey, summarizeKey, undoKey, webSearchKey}
+var usersOnly = []string{agentsKey, modelsKey, summarizeKey, undoKey, webSearchKey}
 
 // withoutUsersOnly drops the settings of a project's file that a project cannot set.
 func (s *Settings) withoutUsersOnly() {
-	set := map[string]bool{modelsKey: s.models != nil, summarizeKey: s.summarize != nil, undoKey: s.undo != (undo{}), webSearchKey: s.webSearch != nil}
-	s.models, s.summarize, s.undo, s.webSearch = nil, nil, undo{}, nil
+	set := map[string]bool{agentsKey: s.agents != nil, modelsKey: s.models != nil, summarizeKey: s.summarize != nil, undoKey: s.undo != (undo{}), webSearchKey: s.webSearch != nil}
+	s.agents, s.models, s.summarize, s.undo, s.webSearch = nil, nil, nil, undo{}, nil
 	for _, key := range usersOnly {
 		if set[key] {
 			s.drop(key)

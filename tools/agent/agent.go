@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/task"
 )
 
@@ -27,22 +29,23 @@ const (
 	tick = 5 * time.Second
 )
 
-// Unconfigured is why the tool is absent without a model.
-const Unconfigured = "there is no language model; the user can name one with models in the settings"
+// Unconfigured is why the tool is absent without any type of agents.
+const Unconfigured = "there is no language model; the user can name one with models in the settings, or a program with agents"
 
 // Options holds the services of the tool.
 type Options struct {
-	Agents     *agent.Registry // nil: there is no model
+	Agents     *agent.Registry // nil: there are no types
 	Tasks      *tasks.Registry
 	Foreground time.Duration // 0: 110 s
 	Plan       bool          // the server is in the mode plan
+	Bash       bash.Options  // how commands run, for agents that are programs
 }
 
 // Input holds the arguments of Agent.
 type Input struct {
 	Description string `json:"description" minLength:"1" maxLength:"200" jsonschema:"The task in 3 to 5 words, for the user"`
 	Prompt      string `json:"prompt" minLength:"1" jsonschema:"The task, with all that the agent has to know"`
-	Type        string `json:"subagent_type,omitempty" jsonschema:"Type of the agent; without it general"`
+	Type        string `json:"subagent_type,omitempty" jsonschema:"Type of the agent; without it general, if there is one"`
 	Model       string `json:"model,omitempty" jsonschema:"default or small (sonnet, opus and haiku are understood); without it that of the type"`
 	Name        string `json:"name,omitempty" jsonschema:"Name for SendMessage, which can then give it further tasks: letters, digits, - and _"`
 	Isolation   string `json:"isolation,omitempty" enum:"worktree" jsonschema:"worktree: it works in a git worktree of its own"`
@@ -87,8 +90,12 @@ func New(o Options) *tools.Tool {
 			}
 			return nil
 		},
-		// Its calls are judged one by one, in plan mode if the session is in it.
-		IsReadOnly:        tools.When(func(env *tools.Env, in prepared) bool { return o.Plan || env.Session.Planning || in.kind.Profile.Plan }),
+		// Its calls are judged one by one, in plan mode if the session is in it. A program can do
+		// what a command can.
+		IsReadOnly: tools.When(func(env *tools.Env, in prepared) bool {
+			return in.kind.Program == nil && (o.Plan || env.Session.Planning || in.kind.Profile.Plan)
+		}),
+		IsDestructive:     o.destructive(),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsOpenWorld:       tools.Always[prepared](),
 		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {
@@ -111,12 +118,33 @@ func New(o Options) *tools.Tool {
 				return err == nil && t == in.kind
 			}
 		},
+		Check: func(env *tools.Env, in prepared) *policy.Decision {
+			switch p := in.kind.Program; {
+			case p == nil:
+				return nil
+			case p.Uncontained:
+				return &policy.Decision{
+					Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "the program of the agent type " + in.Type + " runs outside of the sandbox",
+					Next: "ask the user to allow it, for good by a rule such as Agent(" + in.Type + ") in the settings",
+				}
+			}
+			return bash.CheckInterpreter(o.Bash, env, "Agent("+in.Type+")")
+		},
 		ClassifierInput: func(in prepared) string { return "Start an agent of the type " + in.Type + ":\n" + in.Prompt },
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			return o.start(ctx, env, in)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// destructive returns which calls may destroy files of the workspace: those that start a program. Its
+// changes are recorded for undo. In a worktree of its own it changes only that.
+func (o Options) destructive() (a tools.Annotation[prepared]) {
+	if o.Agents == nil || !slices.ContainsFunc(o.Agents.Types, func(t agent.Type) bool { return t.Program != nil }) {
+		return a
+	}
+	return tools.When(func(_ *tools.Env, in prepared) bool { return in.kind.Program != nil && in.Isolation == "" })
 }
 
 func (in Input) title() string {

@@ -94,7 +94,7 @@ func (c *call) start(ctx context.Context) (*job, error) {
 // spec returns the specification with which the command starts.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
-		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Workspace: workspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
+		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Workspace: WorkspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
 		ReadOnly: c.readOnly, Grace: grace,
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
@@ -122,8 +122,8 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	return s, err
 }
 
-// workspaceOf returns the folders of a session that works in a git worktree, or nil.
-func workspaceOf(v session.View) *command.Workspace {
+// WorkspaceOf returns the folders of a session that works in a git worktree, or nil.
+func WorkspaceOf(v session.View) *command.Workspace {
 	w := v.Worktree
 	if w == nil {
 		return nil

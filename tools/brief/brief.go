@@ -4,8 +4,10 @@ package brief
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcp-toolset/internal/exec/task"
@@ -21,11 +23,15 @@ type Options struct {
 	Journal *journal.Journal
 	Tasks   *task.Registry
 	Items   func(context.Context, session.View) ([]string, error) // lines on the list of work
+	// Narrate returns a paragraph by a model about a summary, framed as data, and the name of the
+	// model. o pays. nil: there is no model.
+	Narrate func(ctx context.Context, o session.Owner, summary string) (text, model string, err error)
 }
 
 // Input holds the arguments of Brief.
 type Input struct {
-	Since string `json:"since,omitempty" jsonschema:"Number of a call, or a time: only later calls are summarized"`
+	Since     string `json:"since,omitempty" jsonschema:"Number of a call, or a time: only later calls are summarized"`
+	Narrative bool   `json:"narrative,omitempty" jsonschema:"Begin with a paragraph that the user's small model writes from the summary"`
 }
 
 // Output holds the result of Brief.
@@ -50,6 +56,7 @@ func New(o Options) *tools.Tool {
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),
 		IsIdempotent:      tools.Always[prepared](),
+		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return in.Narrative }),
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			owner := env.Session.Owner()
@@ -60,10 +67,31 @@ func New(o Options) *tools.Tool {
 				items = []string{plain.Line(err.Error())}
 			}
 			s.add("List of work", 350, items)
-			return tools.Result[Output]{Data: Output{Calls: s.calls, Last: s.last, Text: s.text()}, Private: true}, nil
+			text := s.text()
+			if in.Narrative {
+				text = o.narrative(ctx, env, text) + text
+			}
+			return tools.Result[Output]{Data: Output{Calls: s.calls, Last: s.last, Text: text}, Private: true}, nil
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
 	})
+}
+
+// narrateTime is the timeout of a narrative. The call waits for it.
+const narrateTime = 20 * time.Second
+
+// narrative returns what a model tells about a summary, or a line about why it does not.
+func (o Options) narrative(ctx context.Context, env *tools.Env, summary string) string {
+	if o.Narrate == nil {
+		return "[There is no narrative: no language model is configured.]\n"
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, narrateTime, fmt.Errorf("the model did not answer within %v", narrateTime))
+	defer cancel()
+	text, model, err := o.Narrate(ctx, env.Session.Payer(), summary)
+	if err != nil {
+		return "[There is no narrative: " + strings.TrimSuffix(plain.Line(err.Error()), ".") + ".]\n"
+	}
+	return fmt.Sprintf("[What the model %s tells about the records below. It may be wrong.]\n%s\n", plain.Line(model), text)
 }
 
 // prepared is the input with since parsed. At most one of the fields is set.

@@ -23,7 +23,7 @@ func code(n int) tools.Did { return tools.Did{ExitCode: &n} }
 func TestBrief(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	items := []string{}
-	o := Options{journal.New(), task.New(time.Now), func(context.Context, session.View) ([]string, error) {
+	o := Options{Journal: journal.New(), Tasks: task.New(time.Now), Items: func(context.Context, session.View) ([]string, error) {
 		if items == nil {
 			return nil, errors.New("the list is damaged")
 		}

@@ -4,6 +4,9 @@
 // any client: rules, hooks, approvals, order and audit. An agent can therefore do nothing that its
 // parent, the session that started it, could not do.
 //
+// The agents of some types are programs of the user instead of a loop (Program). One that speaks the
+// Agent Client Protocol asks for files, commands and permissions: these are calls of its session.
+//
 // A Run is one task of an agent. A named agent waits for further tasks after its first one, with
 // its conversation; any other ends. Whatever an agent has started ends with its run, before the run
 // counts as ended.
@@ -68,6 +71,8 @@ type Type struct {
 	Prompt            string           // a part of the system text
 	Small             bool             // it uses the small model, unless a call names one
 	Steps             int              // limit of steps, if lower than that of Limits; 0: none
+	Guided            bool             // the system text has what Options.Guide returns
+	Program           *Program         // runs instead of the loop; nil: none
 }
 
 // Session is the session of an agent (server.Agent).
@@ -78,14 +83,20 @@ type Session interface {
 	Tools() []*tools.Tool
 	Instructions() string
 	Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response)
+	Permit(tool string, args json.RawMessage, ask any) (decide func(context.Context) *tools.Response)
 	Close()
 }
 
 // Options holds the services of agents. All fields are required except those with a documented
 // zero value.
 type Options struct {
-	Types        []Type // the first of a name counts
-	Large, Small models.Model
+	Types        []Type       // the first of a name counts
+	Large, Small models.Model // nil if all types are programs
+	// Guide returns the instructions of the projects that the session v works in, without files that
+	// are hidden; "": none.
+	Guide func(v session.View, hidden func(path string) bool) string
+	// Launch starts the program of an agent whose session is v. It is nil without such types.
+	Launch func(ctx context.Context, p *Program, v session.View, network tools.Connections) (*Process, error)
 	// Open starts the session of an agent, for a call of the session parent.
 	Open      func(parent session.View, name, call string, p *session.Profile) Session
 	Tasks     *task.Registry
@@ -188,6 +199,9 @@ func IsSmall(name string) (small, known bool) {
 func (r *Registry) Check(q Request) error {
 	if _, err := r.Find(q.Type); err != nil {
 		return err
+	}
+	if kind, _ := r.Find(q.Type); q.Model != "" && kind.Program != nil {
+		return fault.New("the agent type "+kind.Name+" is a program, which has its own model", "Leave out model.")
 	}
 	if _, known := IsSmall(q.Model); q.Model != "" && !known {
 		return fault.Unknown("there is no model "+plain.Key(q.Model), "model", modelNames, "")

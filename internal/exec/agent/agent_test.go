@@ -60,6 +60,7 @@ type fake struct {
 	mu     sync.Mutex
 	order  []string // of arrival
 	closed int
+	names  []string // of tools
 }
 
 func (f *fake) View() session.View     { return f.s.View() }
@@ -71,7 +72,11 @@ func (f *fake) Tools() []*tools.Tool {
 	type in struct {
 		Path string `json:"path" jsonschema:"A path"`
 	}
-	return []*tools.Tool{tools.MustBuild(tools.Def[in, in, in]{Name: "Look", Prompt: "Looks.", Call: func(context.Context, *tools.Env, in) (tools.Result[in], error) { return tools.Result[in]{}, nil }})}
+	var list []*tools.Tool
+	for _, name := range f.names {
+		list = append(list, tools.MustBuild(tools.Def[in, in, in]{Name: name, Prompt: "Looks.", Call: func(context.Context, *tools.Env, in) (tools.Result[in], error) { return tools.Result[in]{}, nil }}))
+	}
+	return list
 }
 
 func (f *fake) Arrive(tool string, args json.RawMessage, _ any) func(context.Context) *tools.Response {
@@ -79,6 +84,10 @@ func (f *fake) Arrive(tool string, args json.RawMessage, _ any) func(context.Con
 	f.order = append(f.order, tool+string(args))
 	f.mu.Unlock()
 	return func(ctx context.Context) *tools.Response { return f.call(ctx, tool, string(args)) }
+}
+
+func (f *fake) Permit(tool string, args json.RawMessage, ask any) func(context.Context) *tools.Response {
+	return f.Arrive("permit "+tool, args, ask)
 }
 
 func result(text string) *tools.Response {
@@ -92,6 +101,7 @@ type world struct {
 	call  func(ctx context.Context, tool, args string) *tools.Response
 	brain *brain
 	env   *tools.Env
+	tools []string // of the sessions
 }
 
 func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r models.Request) (*models.Response, error)) *world {
@@ -113,7 +123,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 		t.Cleanup(func() { _ = out.Close(); <-made[i].Done() })
 	}
 	used := 0
-	w := &world{t: t, brain: &brain{answer: answer}}
+	w := &world{t: t, brain: &brain{answer: answer}, tools: []string{"Look"}}
 	w.call = func(_ context.Context, tool, args string) *tools.Response { return result(tool + " " + args) }
 	number := 10
 	w.Registry = New(Options{
@@ -124,7 +134,7 @@ func newWorld(t testing.TB, l Limits, answer func(ctx context.Context, n int, r 
 		}, Events: event.New(), Journal: journal.New(),
 		Open: func(parent session.View, name, call string, p *session.Profile) Session {
 			number++
-			w.fake = &fake{call: func(ctx context.Context, tool, args string) *tools.Response { return w.call(ctx, tool, args) }}
+			w.fake = &fake{names: w.tools, call: func(ctx context.Context, tool, args string) *tools.Response { return w.call(ctx, tool, args) }}
 			w.fake.s = session.New(session.Config{ID: fmt.Sprint(number), Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 			return w.fake
 		},

@@ -42,12 +42,14 @@ func (r *Run) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b strings.Builder
-	cost := ""
-	if r.used.Cost > 0 {
-		cost = fmt.Sprintf(", cost %.4g", r.used.Cost)
+	used := count(r.used.Steps, "step") + ", " + count(r.used.Calls, "call")
+	if r.a.kind.Program == nil || r.used.Tokens > 0 { // else it is not known
+		used += ", " + count(r.used.Tokens, "token")
 	}
-	fmt.Fprintf(&b, "[The agent %s (%s): %s. %s, %s, %s%s.]\n", r.a.name, r.a.kind.Name, plain.Line(r.status.Detail),
-		count(r.used.Steps, "step"), count(r.used.Calls, "call"), count(r.used.Tokens, "token"), cost)
+	if r.used.Cost > 0 {
+		used += fmt.Sprintf(", cost %.4g", r.used.Cost)
+	}
+	fmt.Fprintf(&b, "[The agent %s (%s): %s. %s.]\n", r.a.name, r.a.kind.Name, plain.Line(r.status.Detail), used)
 	if r.report == "" {
 		b.WriteString("[It has left no report.]")
 	} else {

@@ -31,6 +31,9 @@ var errTime = errors.New("the limit of time is reached")
 
 // work runs the task until the model has reported or cannot go on.
 func (r *Run) work() ending {
+	if r.a.kind.Program != nil {
+		return r.program()
+	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.a.r.Limits.Time, errTime)
 	defer cancel()
 	r.say(r.prompt)
@@ -109,11 +112,20 @@ func (r *Run) add(blocks ...models.Block) {
 
 // takeEvents gives the model the events and messages that its session has got.
 func (r *Run) takeEvents() {
-	if events, dropped := r.a.r.Events.Take(r.a.owner); len(events) > 0 {
-		text := event.Text(events, dropped)
-		r.script.add("events", map[string]any{"text": text})
+	if text := r.events(); text != "" {
 		r.say(text)
 	}
+}
+
+// events returns the events and messages that the session has got since the last call, or "".
+func (r *Run) events() string {
+	events, dropped := r.a.r.Events.Take(r.a.owner)
+	if len(events) == 0 {
+		return ""
+	}
+	text := event.Text(events, dropped)
+	r.script.add("events", map[string]any{"text": text})
+	return text
 }
 
 // complete makes a step: a request to the model with the conversation so far. It adds the answer.

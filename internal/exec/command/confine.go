@@ -65,7 +65,7 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 		e.guarded, p.Protect = c.guard.begin(s.Workspace.roots(), append(slices.Clone(p.Write), temp), s.Names...)
 		p.Protect = slices.Concat(c.guard.grant(e.guarded, p.Protect, s.Grants), s.Protect, s.Workspace.foreign())
 		tried = report.Write.Coverage
-		if s.server {
+		if s.server && !s.watched {
 			// It runs for hours, in which the user may make such names.
 			c.guard.end(e.guarded)
 			e.guarded = nil

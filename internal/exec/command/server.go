@@ -22,7 +22,11 @@ type ServerSpec struct {
 	Env   []string // overrides variables that commands inherit
 	Read  []string // further folders that the program reads: those of its installation
 	Owner string   // owner of its network and of its folder for temporary files; no other server has it
+	// Watched also watches protected names that appear while the program runs, as for a
+	// command: for a program that changes the workspace and ends soon.
+	Watched bool
 	// The others are those of Spec.
+	Uncontained          bool
 	Workspace            *Workspace
 	Hide, Protect, Names []string
 	Proxy                func(l net.Listener, local Local) (stop func() []string)
@@ -35,6 +39,8 @@ type Server struct {
 
 	enclosure
 	process *process.Process
+	left    chan struct{} // closed when removed is set
+	removed []string
 }
 
 // StartServer starts a program in the sandbox of a command: with its write rules, and its
@@ -57,14 +63,17 @@ func (c *Commands) StartServer(ctx context.Context, s ServerSpec) (*Server, erro
 	go func() {
 		defer c.active.Done()
 		<-server.process.Done()
-		server.leave()
+		if w, _ := server.leave(); w != nil {
+			server.removed = w.removed
+		}
+		close(server.left)
 		c.Forget(s.Owner)
 	}()
 	return server, nil
 }
 
 func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, err error) {
-	own := Spec{Dir: s.Dir, Owner: s.Owner, Workspace: s.Workspace, Hide: s.Hide, Protect: s.Protect, Names: s.Names, Proxy: s.Proxy, installed: s.Read, server: true}
+	own := Spec{Dir: s.Dir, Owner: s.Owner, Workspace: s.Workspace, Hide: s.Hide, Protect: s.Protect, Names: s.Names, Proxy: s.Proxy, installed: s.Read, Uncontained: s.Uncontained, server: true, watched: s.Watched}
 	confined, err := c.confines(ctx, own)
 	if err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{enclosure: enclosure{commands: c}}
+	server := &Server{enclosure: enclosure{commands: c}, left: make(chan struct{})}
 	var theirs [3]*os.File
 	defer func() {
 		if err == nil {
@@ -116,7 +125,11 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 		_ = f.Fd() // makes it block: see Running.start
 	}
 	spec.Input, spec.Output, spec.Errors = theirs[0], theirs[1], theirs[2]
-	server.process, err = c.runner.Start(ctx, spec)
+	runner := c.runner
+	if s.Uncontained {
+		runner = c.free
+	}
+	server.process, err = runner.Start(ctx, spec)
 	return server, err
 }
 
@@ -137,6 +150,19 @@ func (s *Server) Exit() string {
 	default:
 		return fmt.Sprintf("exited with code %d", x.Code)
 	}
+}
+
+// Succeeded waits for the end of the program and reports whether it exited with code 0.
+func (s *Server) Succeeded() bool {
+	x := s.process.Wait()
+	return x.Lost == nil && x.Signal == 0 && x.Code == 0
+}
+
+// Removed waits for the end of the program and returns the protected names that appeared
+// meanwhile and were quarantined.
+func (s *Server) Removed() []string {
+	<-s.left
+	return s.removed
 }
 
 // End asks the program and all processes it started to end, and kills them after grace. It

@@ -65,8 +65,8 @@ type Spec struct {
 	installed []string // further folders that it reads, unless they hold hidden paths
 	// server is set for a program of StartServer. Nobody can be asked before it starts, so in
 	// the mode Ask it never has the server's network. Protected names that exist at its start
-	// are read-only for it; later ones are not watched.
-	server bool
+	// are read-only for it; later ones are watched only with watched.
+	server, watched bool
 }
 
 func (s Spec) closeFiles() {

@@ -34,6 +34,7 @@ const (
 	Refused   = "refused"   // the decision was deny
 	Cancelled = "cancelled" // the call was cancelled
 	Invalid   = "invalid"   // the input was invalid, so there was no decision
+	Permitted = "permitted" // allowed and not run: the program of an agent may do it by itself
 	Asked     = "asked"     // the client was asked, and sends the call again with the answer
 )
 
