@@ -52,7 +52,7 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 	}
 	// The decline applies in any case. Without a socket or a number it cannot
 	// be lifted before the session ends.
-	err := s.open()
+	err := s.socket.Open()
 	n := 0
 	if err == nil {
 		n, err = s.nextNumber()

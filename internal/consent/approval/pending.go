@@ -54,7 +54,7 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	if n := s.again(k, &r); n != 0 {
 		return n, nil
 	}
-	if err := s.open(); err != nil {
+	if err := s.socket.Open(); err != nil {
 		return 0, err
 	}
 	n, err := s.nextNumber()

@@ -3,13 +3,11 @@ package approval
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"os"
-	"sync"
 	"time"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/consent/socket"
 )
 
 // Item is a pending or granted approval as shown to users. It contains
@@ -46,68 +44,15 @@ type Refusal struct {
 	Subject Subject   `json:"subject"`
 }
 
-// serve accepts connections until ctx ends. It answers up to maxConnections at
-// once.
-func (s *Store) serve(ctx context.Context, d *endpoint) {
-	var busy sync.WaitGroup
-	defer busy.Wait()
-	defer context.AfterFunc(ctx, d.listener.stop)()
-	slots := make(chan struct{}, maxConnections)
-	for {
-		conn, err := d.listener.accept()
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			// An error may mean that no descriptors are free. The pause avoids
-			// a busy loop.
-			if !pause(ctx, 100*time.Millisecond) {
-				return
-			}
-			continue
-		}
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			_ = conn.Close()
-			return
-		}
-		busy.Go(func() {
-			defer func() { <-slots }()
-			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-			defer stop()
-			defer conn.Close()
-			s.converse(conn)
-		})
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // converse answers the one command of a connection.
-func (s *Store) converse(conn conn) {
+func (s *Store) converse(_ context.Context, p *socket.Peer) {
 	a := answer{}
-	// This check comes first, while the peer is still the process that
-	// connected.
-	err := checkPeer(conn)
-	if err != nil {
-		s.config.Log.Warn("refused to talk about approvals", "error", err.Error())
-	}
-	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // starts here because the time before does not depend on the peer
-	// Read the command in any case: unread data may make the peer lose the
-	// answer.
-	q, unread := readCommand(conn)
+	err := p.Refused
+	var q command
 	if err == nil {
-		err = unread
+		if err = p.Err; err == nil {
+			q, err = parseCommand(p.Line)
+		}
 	}
 	if err == nil {
 		a, err = s.answer(q)
@@ -120,8 +65,8 @@ func (s *Store) converse(conn conn) {
 		s.config.Log.Error("answering about approvals", "error", err.Error()) // a bug
 		return
 	}
-	_ = conn.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
-	_ = writeAnswer(conn, data) // the peer may have gone
+	_ = p.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
+	_ = writeAnswer(p, data) // the peer may have gone
 }
 
 // answer executes a command.

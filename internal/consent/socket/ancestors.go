@@ -1,6 +1,6 @@
 //go:build linux || windows
 
-package approval
+package socket
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 const maxAncestors = 1000
 
 var (
-	errBelow   = errors.New("a process that the server started cannot decide on approvals; the user has to, in a terminal of their own")
+	ErrBelow   = errors.New("a process that the server started cannot decide on approvals; the user has to, in a terminal of their own")
 	errUnknown = errors.New("it is not known whether the server started the process that asks")
 )
 
@@ -46,7 +46,7 @@ func checkAncestors(pid, server int, look func(pid int) (relative, error)) error
 	}
 	for _, r := range first[1:] {
 		if r.pid == server || r.sameProgram {
-			return errBelow
+			return ErrBelow
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package approval
+package socket
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 const pipePrefix = `\\.\pipe\mcp-toolset-approval-`
 
 // pipeBuffer is the suggested size of the buffers of a pipe, in bytes.
-const pipeBuffer = maxMessage
+const pipeBuffer = MaxLine
 
 // pipeListener listens on a named pipe. Each client gets an instance of it.
 type pipeListener struct {
@@ -64,7 +64,7 @@ func (l *pipeListener) instance(flag uint32) (windows.Handle, error) {
 }
 
 // accept waits for a client.
-func (l *pipeListener) accept() (conn, error) {
+func (l *pipeListener) accept() (Conn, error) {
 	if l.next == 0 {
 		var err error
 		if l.next, err = l.instance(0); err != nil {
@@ -133,7 +133,7 @@ type pipeConn struct {
 func newPipeConn(h windows.Handle) pipeConn { return pipeConn{os.NewFile(uintptr(h), "pipe"), h} }
 
 // dial connects to the pipe of a server of this user.
-func dial(ctx context.Context, name string) (conn, error) {
+func dial(ctx context.Context, name string) (Conn, error) {
 	path, err := windows.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package approval
+package socket
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // checkPeer rejects peers that must not decide: other users, and descendants of
 // this server or another one. Root is accepted, because it could do anything.
-func checkPeer(c conn) error {
+func checkPeer(c Conn) error {
 	raw, err := c.(*net.UnixConn).SyscallConn()
 	if err != nil {
 		return errUnknown

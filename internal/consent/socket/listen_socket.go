@@ -1,6 +1,6 @@
 //go:build !windows
 
-package approval
+package socket
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 // socketListener listens on a unix socket.
 type socketListener struct{ *net.UnixListener }
 
-func (l socketListener) accept() (conn, error) { return l.AcceptUnix() }
+func (l socketListener) accept() (Conn, error) { return l.AcceptUnix() }
 func (l socketListener) stop()                 { _ = l.SetDeadline(time.Now()) }
 
 // dial connects to a server's socket.
-func dial(ctx context.Context, socket string) (conn, error) {
+func dial(ctx context.Context, socket string) (Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 }
 

@@ -1,4 +1,4 @@
-package approval
+package socket
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // checkPeer rejects descendants of this server or another one. It identifies
 // commands by their job object, and other processes by their ancestors. The
 // security descriptor of the pipe excludes other users.
-func checkPeer(c conn) error {
+func checkPeer(c Conn) error {
 	pipe := c.(pipeConn)
 	var pid uint32
 	if err := windows.GetNamedPipeClientProcessId(pipe.handle, &pid); err != nil {
@@ -31,7 +31,7 @@ func checkPeer(c conn) error {
 		return errUnknown
 	}
 	if below {
-		return errBelow
+		return ErrBelow
 	}
 	if err := checkAncestors(int(pid), os.Getpid(), lookFrom(int(pid))); err != nil {
 		return err

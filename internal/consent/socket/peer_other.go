@@ -1,7 +1,7 @@
 //go:build !linux && !windows
 
-package approval
+package socket
 
 // checkPeer accepts every peer. Access is limited by the modes of the socket
 // and its folder.
-func checkPeer(conn) error { return nil }
+func checkPeer(Conn) error { return nil }

@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package approval
+package socket
 
 // offered is false because sockets have no permissions here: any user could
 // approve.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package approval
+package socket
 
 // offered is true because the mode of the folder excludes other users.
 const offered = true

@@ -1,4 +1,4 @@
-package approval
+package socket
 
 // offered is true because the security descriptor of the pipe excludes other
 // users.
