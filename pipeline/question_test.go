@@ -68,7 +68,7 @@ func TestAskUser(t *testing.T) {
 		t.Errorf("events: %v", events)
 	}
 	step("another call", strings.ReplaceAll(waits, "1", "2"), `{"do":"question","arg":"2"}`, nil, 0)
-	if _, err := approval.Deny(t.Context(), folder, 2); err != nil {
+	if _, err := approval.Deny(t.Context(), folder, 2, ""); err != nil {
 		t.Fatal(err)
 	}
 	if events, _ := b.Events.Take(owner); len(events) != 1 || events[0].Source != "question 2" || events[0].Text != "The user declined to answer.\nThe same call of Do, sent again, returns this." {

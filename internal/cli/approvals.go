@@ -147,12 +147,13 @@ func approveCommand(host *Host) *cobra.Command {
 }
 
 func denyCommand(host *Host) *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use:   "deny N",
 		Short: "Decline a call that waits for the user",
 		Long: "Declines the call with number N, and the same command, path, host or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
-		Example:           "  mcp-toolset deny 7",
+		Example:           "  mcp-toolset deny 7\n  mcp-toolset deny 7 --reason \"use pnpm\"",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,13 +162,15 @@ func denyCommand(host *Host) *cobra.Command {
 				return err
 			}
 			number, _ := strconv.Atoi(args[0])
-			item, err := approval.Deny(cmd.Context(), folder, number)
+			item, err := approval.Deny(cmd.Context(), folder, number, reason)
 			if err != nil {
 				return shownError(err)
 			}
 			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, callText(item)))
 		},
 	}
+	flagSection{cmd, ""}.text(&reason, "reason", "", "give the model this `TEXT` as the reason")
+	return cmd
 }
 
 func answerCommand(host *Host) *cobra.Command {

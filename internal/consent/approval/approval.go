@@ -97,7 +97,7 @@ func (s Subject) of(tool string) string {
 
 // Request is a call that the user must decide on, as it would run. Nothing may
 // change it between the question and the run. The approval is bound to all
-// fields except Session and Preview, with Partial: a call that differs in any
+// fields except Session, Denied and Preview, with Partial: a call that differs in any
 // other field is another call.
 type Request struct {
 	Session   string          // "" for none; nothing is then remembered
@@ -122,6 +122,9 @@ type Request struct {
 	// one is given; it must neither block nor use the Store.
 	Questions []question.Question
 	Replied   func(number int, reply question.Reply) `json:"-"`
+	// Denied is called if the user declines the call with a reason. It must neither block nor use
+	// the Store. It may be nil.
+	Denied func(number int, reason string) `json:"-"`
 }
 
 // check returns an error if the request cannot be shown to the user.
@@ -200,6 +203,7 @@ type Store struct {
 
 	socket *socket.Server
 
+	generation   atomic.Uint64 // changes with each change of items
 	mu           sync.Mutex
 	items        []*item // in order of arrival
 	declined     []*declined

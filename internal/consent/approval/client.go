@@ -77,9 +77,9 @@ func Reply(ctx context.Context, stateFolder string, number int, read func([]ques
 }
 
 // Deny declines a pending approval, or revokes a granted one that was not used.
-// It returns the approval.
-func Deny(ctx context.Context, stateFolder string, number int) (Item, error) {
-	return decide(ctx, stateFolder, command{Do: doDeny, Number: number})
+// The model gets the reason, which may be "". It returns the approval.
+func Deny(ctx context.Context, stateFolder string, number int, reason string) (Item, error) {
+	return decide(ctx, stateFolder, command{Do: doDeny, Number: number, Reason: reason})
 }
 
 // decide finds the one server that holds the number, and sends it the decision.

@@ -29,6 +29,7 @@ type Item struct {
 	Subject   Subject   `json:"subject"`
 	Preview   string    `json:"preview,omitempty"` // what the call would change; "" if Input shows it
 	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
+	Key       string    `json:"-"`                 // digest of all that the user is shown
 	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
 
 	Questions []question.Question `json:"questions,omitempty"` // in place of the question for approval
@@ -73,11 +74,11 @@ func (s *Store) converse(_ context.Context, p *socket.Peer) {
 func (s *Store) answer(q command) (answer, error) {
 	switch q.Do {
 	case doApprove:
-		return answer{}, s.approve(q.Number, q.Always)
+		return answer{}, s.Approve(q.Number, "", q.Always)
 	case doDeny:
-		return answer{}, s.deny(q.Number)
+		return answer{}, s.Deny(q.Number, "", q.Reason)
 	case doReply:
-		return answer{}, s.reply(q.Number, q.Reply)
+		return answer{}, s.Reply(q.Number, "", q.Reply)
 	case doLift:
 		return answer{}, s.lift(q.Number)
 	}
@@ -111,7 +112,7 @@ func (s *Store) item(i *item) Item {
 	out := Item{
 		Number: i.number, Server: s.config.Server, Process: os.Getpid(), Since: i.since, Approved: !i.granted.IsZero(), Ends: i.ends(),
 		Principal: r.Principal, Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
-		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions,
+		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions, Key: i.shownKey(),
 	}
 	if err := r.always(); err != nil {
 		out.Always = err.Error()

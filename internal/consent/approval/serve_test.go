@@ -53,10 +53,10 @@ func TestStory(t *testing.T) {
 	wants(t, err, "approval 1 was approved, and the call was sent again; none is pending")
 
 	m, l := s.pend(t, call("b")), s.pend(t, call("c"))
-	if _, err := Deny(t.Context(), s.state, m); err != nil {
+	if _, err := Deny(t.Context(), s.state, m, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Deny(t.Context(), s.state, m)
+	_, err = Deny(t.Context(), s.state, m, "")
 	wants(t, err, fmt.Sprintf("approval %d was declined; pending: %d", m, l))
 	s.pend(t, call("d"))
 	_, err = List(t.Context(), s.state, 99)
@@ -250,7 +250,7 @@ func TestManyClients(t *testing.T) {
 				mu.Unlock()
 			}
 			if i%2 == 0 {
-				if _, err := Deny(context.Background(), s.state, m); err == nil {
+				if _, err := Deny(context.Background(), s.state, m, ""); err == nil {
 					denied.Add(1)
 				}
 			}

@@ -56,7 +56,7 @@ func TestNoServer(t *testing.T) {
 	if err != nil || len(o.Items) > 0 || o.Servers != 0 {
 		t.Errorf("%+v, %v", o, err)
 	}
-	_, err = Deny(t.Context(), dir, 1)
+	_, err = Deny(t.Context(), dir, 1, "")
 	wants(t, err, ErrNoServer.Error())
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("the state folder was made")
@@ -98,7 +98,7 @@ func TestTwoServers(t *testing.T) {
 	if got := other.say("pend", call("b")); got != "3 <nil>" {
 		t.Errorf("the other server answers %s", got)
 	}
-	if _, err := Deny(t.Context(), s.state, 3); err != nil {
+	if _, err := Deny(t.Context(), s.state, 3, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := other.say("declined", call("b")); got != "true" {
@@ -110,7 +110,7 @@ func TestTwoServers(t *testing.T) {
 	if got := other.say("declined", call("b")); got != "false" {
 		t.Errorf("the other server answers %s", got)
 	}
-	_, err = Deny(t.Context(), s.state, 3)
+	_, err = Deny(t.Context(), s.state, 3, "")
 	wants(t, err, "approval 3 was declined; pending: 1")
 	other.end()
 	if left := servers(t, s.folder); len(left) != 2 { // our folder and its lock

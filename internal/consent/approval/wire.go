@@ -45,7 +45,8 @@ type command struct {
 	Do     string         `json:"do"`
 	Number int            `json:"number,omitempty"`
 	Always bool           `json:"always,omitempty"`
-	Reply  question.Reply `json:"reply,omitzero"` // to questions, with doReply
+	Reply  question.Reply `json:"reply,omitzero"`   // to questions, with doReply
+	Reason string         `json:"reason,omitempty"` // for the model, with doDeny
 }
 
 // answer is the answer to a question.
@@ -72,7 +73,7 @@ func parseCommand(line []byte) (command, error) {
 		return command{}, errMessage
 	}
 	switch {
-	case q.Number < 0, q.Always && q.Do != doApprove, q.Number == 0 && q.Do != doList:
+	case q.Number < 0, q.Always && q.Do != doApprove, q.Reason != "" && q.Do != doDeny, q.Number == 0 && q.Do != doList:
 		return command{}, errMessage
 	}
 	switch q.Do {
