@@ -128,12 +128,12 @@ func approveCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return shownError(err)
 			}
-			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
-			if further := furtherText(item); further != "" {
+			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, approval.CallText(item), approval.GrantedFor.Minutes())
+			if further := approval.FurtherText(item); further != "" {
 				text += "Also allowed: " + further + ".\n"
 			}
 			if always {
-				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", approval.SubjectText(item.Tool, item.Subject), plain.Text(item.Root))
 				if e, ok := approval.EntryOf(folder, item); ok {
 					text += fmt.Sprintf(" `mcp-toolset approvals --forget %d` takes it back.", e.Number)
 				}
@@ -166,7 +166,7 @@ func denyCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return shownError(err)
 			}
-			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, callText(item)))
+			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, approval.CallText(item)))
 		},
 	}
 	flagSection{cmd, ""}.text(&reason, "reason", "", "give the model this `TEXT` as the reason")
@@ -249,7 +249,7 @@ func liftDeclined(ctx context.Context, out io.Writer, folder string, number int)
 	if err != nil {
 		return shownError(err)
 	}
-	return say(out, fmt.Sprintf("No longer declined: %s.\n", subjectText(d.Tool, d.Subject)))
+	return say(out, fmt.Sprintf("No longer declined: %s.\n", approval.SubjectText(d.Tool, d.Subject)))
 }
 
 func forgetAlways(out io.Writer, folder string, number int) error {
@@ -257,7 +257,7 @@ func forgetAlways(out io.Writer, folder string, number int) error {
 	if err != nil {
 		return shownError(err)
 	}
-	return say(out, fmt.Sprintf("No longer allowed: %s.\n", subjectText(e.Tool, e.Subject)))
+	return say(out, fmt.Sprintf("No longer allowed: %s.\n", approval.SubjectText(e.Tool, e.Subject)))
 }
 
 func showApprovals(ctx context.Context, c console, folder string, number int, asJSON bool) error {

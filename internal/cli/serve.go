@@ -164,6 +164,9 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
+	page := a.console(host, token)
+	defer page.Close()
+	o.Console = page
 	o.Token, o.Metrics, o.Triggers = token.value, a.figures.Handler(), a.Triggers
 	scheme := "http"
 	if o.cert != "" {
@@ -189,6 +192,8 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
 	printClientConfig(host.Err, endpoint, token)
+	fmt.Fprintf(host.Err, "for the console, in a browser: %s%s (once, within 60 seconds; then by the token)\n", base, page.Link())
+	a.Appear()
 	memory.Limit()
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
