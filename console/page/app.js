@@ -57,8 +57,10 @@ const states = {
   waiting: 'Disconnected',
   out: 'Logged out',
   full: 'Too many pages',
+  keyless: 'View only',
 };
 const banners = {
+  keyless: ['This page can show, but not decide or stop anything. ', 'Press Enter in the terminal of `mcp-toolset console` and open the link that it prints in this browser.'],
   waiting: ['The console does not answer. ', 'This page tries again by itself; what it shows may be old. See whether `mcp-toolset console` still runs.'],
   out: ['This page is no longer logged in. ', 'Press Enter in the terminal of `mcp-toolset console`, or start it again, and open the link that it prints.'],
   full: ['Too many pages of the console are open. ', 'Close one; this page connects by itself.'],
@@ -154,5 +156,5 @@ addEventListener('hashchange', route);
 showState();
 route();
 connect();
-// The login key is no longer in the address, nor in the history.
+// Nothing of the login stays in the address.
 if (location.search) history.replaceState(null, '', location.pathname + location.hash);

@@ -58,8 +58,8 @@ export function approvalsView() {
   };
 
   async function open(item) {
-    if (current?.id === item.id && current.item.key === item.key && current.phase !== 'gone' && current.phase !== 'error') return;
-    const note = current?.id === item.id && current.phase === 'ready' ? 'The call has changed. Look at it again.' : '';
+    if (current?.id === item.id && current.item.key === item.key && Boolean(current.item.approved) === Boolean(item.approved) && (current.phase === 'ready' || current.phase === 'loading')) return;
+    const note = current?.id === item.id && ['ready', 'stale'].includes(current.phase) ? 'The call has changed. Look at it again.' : '';
     clearTimeout(current?.timer);
     const own = (current = { id: item.id, item, phase: 'loading', armed: Infinity });
     const focus = keep(pane);
@@ -79,6 +79,7 @@ export function approvalsView() {
     }
     if (own !== current) return;
     own.data = { ...item, ...data };
+    own.item = { ...item, key: own.data.key };
     own.phase = 'ready';
     const again = keep(pane);
     fill(pane, note && el('p', { className: 'note', role: 'alert' }, note), contents(own.data));

@@ -71,7 +71,7 @@ export function auditView() {
       list.box.scrollTop = 0;
       drawFigures(d.counts);
       info.textContent = `${entries.length.toLocaleString('en')}${next ? ' newest' : ''} ${entries.length === 1 ? 'entry' : 'entries'}`;
-      fill(problem, d.problem && el('p', { className: 'note' }, show(d.problem)), d.file && el('p', { className: 'dim file' }, 'File: ', el('code', null, line(d.file, 300))));
+      fill(problem, d.problem && el('p', { className: 'note' }, line(d.problem, 400)), d.file && el('p', { className: 'dim file' }, 'File: ', el('code', null, line(d.file, 300))));
     } catch (err) {
       if (own !== turn) return;
       loading = false;

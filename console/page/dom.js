@@ -1,4 +1,5 @@
 // Elements, dialogs and messages. Text reaches the page only as text nodes.
+import { plain, show } from './text.js';
 
 // el returns an element. Props are properties (className, onclick), attributes where the
 // name has a dash or is role, for or list, and data as an object. Children are nodes, texts
@@ -36,20 +37,20 @@ export const empty = (fact, ...next) => el('div', { className: 'empty' }, el('p'
 
 // failed returns the text of an error of the API.
 export const failed = (err, retry) =>
-  el('div', { className: 'empty bad', role: 'alert' }, el('p', null, err.message), el('p', { className: 'dim' }, err.next ?? 'Try again.'), retry && button('Try again', retry));
+  el('div', { className: 'empty bad', role: 'alert' }, el('p', null, show(String(err.message).slice(0, 1_000))), el('p', { className: 'dim' }, show(String(err.next ?? 'Try again.').slice(0, 1_000))), retry && button('Try again', retry));
 
 let toastTimer;
 
 // toast shows a message for some seconds, which screen readers read out.
 export function toast(text, bad) {
   const t = $('toast');
-  fill(t, el('p', { className: bad ? 'bad' : '' }, text));
+  fill(t, el('p', { className: bad ? 'bad' : '' }, plain(text, 600)));
   clearTimeout(toastTimer);
   toastTimer = setTimeout(() => fill(t), bad ? 12_000 : 6_000);
 }
 
 // oops shows an error as a toast.
-export const oops = (err) => toast(`${err.message}${err.next ? `. ${err.next}` : ''}`.replace(/\.\. /, '. '), true);
+export const oops = (err) => toast(`${plain(err.message, 300)}${err.next ? `. ${plain(err.next, 300)}` : ''}`.replace('.. ', '. '), true);
 
 // say has screen readers read out a text.
 export function say(text) {

@@ -4,9 +4,9 @@ package page
 
 import "embed"
 
-// Files holds the page. In index.html the server replaces "{{TOKEN}}" with the token
-// that POST requests carry, and in login.html and refused.html "{{FACT}}" and "{{NEXT}}"
-// with escaped text. All other files are served unchanged.
+// Files holds the page. In login.html and refused.html the server replaces "{{FACT}}"
+// and "{{NEXT}}" with escaped text. All other files are served unchanged. The page finds
+// the token that POST requests carry in the local storage, as "mcp-toolset-console".
 //
 //go:embed *.html *.css *.js *.svg
 var Files embed.FS

@@ -69,7 +69,7 @@ export class List {
   move(by) {
     if (this.items.length === 0) return;
     const at = this.index();
-    const to = at < 0 ? (by > 0 ? 0 : this.items.length - 1) : Math.max(0, Math.min(this.items.length - 1, at + by));
+    const to = at < 0 && Math.abs(by) !== Infinity ? (by > 0 ? 0 : this.items.length - 1) : Math.max(0, Math.min(this.items.length - 1, at + by));
     if (to !== at) this.pick(this.options.key(this.items[to]), true);
   }
 
@@ -117,6 +117,7 @@ export class List {
   draw(again) {
     if (!this.box.isConnected) return;
     const h = this.#rowHeight();
+    this.box.style.setProperty('--n', this.items.length);
     this.space.style.height = `${this.items.length * h}px`;
     const from = Math.max(0, Math.floor(this.box.scrollTop / h) - 5);
     const to = Math.min(this.items.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / h) + 5);

@@ -228,11 +228,12 @@ export function liveView() {
         }
       }
     }
-    problems.replaceChildren(...sorted().filter((s) => s.problem).map((s) => el('p', { className: 'note' }, show(serverName(s.id)), ': ', show(s.problem))));
+    problems.replaceChildren(...sorted().filter((s) => s.problem).map((s) => el('p', { className: 'note' }, line(serverName(s.id), 100), ': ', line(s.problem, 400))));
     if (!current && !pane.firstChild) fill(pane, empty('Nothing selected.', 'Choose a call or a task to see more of it.'));
   }
 
   const problems = el('div');
+  tasks.element.classList.add('fit');
   const element = split([
     problems,
     el('div', { className: 'head' }, el('h2', null, 'Calls'), total, select('Bars show', [['60000', '1 minute'], ['300000', '5 minutes'], ['3600000', '1 hour']], '300000', (v) => {
@@ -240,9 +241,7 @@ export function liveView() {
       calls.draw(true);
     })),
     calls.element,
-    el('div', { className: 'head' }, el('h2', null, 'Tasks and agents')),
-    tasks.element,
-  ], pane);
+  ], el('div', { className: 'right' }, el('div', { className: 'tasks' }, el('h2', null, 'Tasks and agents'), tasks.element), pane));
   element.classList.add('live');
 
   return {

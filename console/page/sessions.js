@@ -9,6 +9,7 @@ const commands = new Set(['Bash', 'PowerShell', 'Monitor', 'REPL']);
 const shownChanges = 200; // at first
 
 const many = (n, one) => `${(n ?? 0).toLocaleString('en')} ${one}${n === 1 ? '' : 's'}`;
+const statuses = { completed: 'ok', in_progress: 'warn' };
 const whats = { created: 'add', added: 'add', deleted: 'del', removed: 'del' };
 
 export function sessionsView() {
@@ -108,7 +109,7 @@ export function sessionsView() {
     if (own.tab === 'events') events.set((data.events ?? []).map((e, i) => ({ ...e, key: `${e.time}/${i}` })).reverse());
     if (own.tab === 'work') {
       const items = data.work ?? [];
-      fill(own.work, items.length === 0 ? empty('No work list.', 'The model makes one with the tool TaskCreate.') : el('ul', { className: 'work' }, items.map((w) => el('li', { className: w.status }, chip(line(w.status, 20), w.status), ' ', show(plain(w.subject, 500)), w.owner && el('span', { className: 'dim' }, ' ', line(w.owner, 60))))));
+      fill(own.work, items.length === 0 ? empty('No work list.', 'The model makes one with the tool TaskCreate.') : el('ul', { className: 'work' }, items.map((w) => el('li', null, chip(line(w.status, 20), statuses[w.status]), ' ', show(plain(w.subject, 500)), w.owner && el('span', { className: 'dim' }, ' ', line(w.owner, 60))))));
     }
   }
 
@@ -173,7 +174,7 @@ export function sessionsView() {
   const paths = (all, box) =>
     (all ?? []).length === 0
       ? el('p', { className: 'dim' }, 'No files.')
-      : all.map((p) => el('div', { className: 'path' }, el('h4', null, box?.(p), chip(line(p.what, 20), whats[p.what]), ' ', el('code', null, line(p.path, 500))), p.diff ? block(p.diff, { diff: true, name: `Diff of ${plain(p.path, 100)}` }) : el('p', { className: 'dim' }, 'No diff: not a text, or too large.')));
+      : all.map((p) => el('div', { className: 'path' }, el('h3', null, box?.(p), chip(line(p.what, 20), whats[p.what]), ' ', el('code', null, line(p.path, 500))), p.diff ? block(p.diff, { diff: true, name: `Diff of ${plain(p.path, 100)}` }) : el('p', { className: 'dim' }, 'No diff: not a text, or too large.')));
 
   async function undo(own, c, change) {
     const all = (change.paths ?? []).map((p) => p.path);

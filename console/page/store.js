@@ -1,6 +1,15 @@
 // The state that the event stream reports, and the requests of the API.
 
-const token = document.querySelector('meta[name=token]')?.content ?? '';
+// token returns what POST requests carry. The page after a login link stores it. Cookies
+// are shared by all ports of an address; this storage is not.
+function token() {
+  try {
+    return localStorage.getItem('mcp-toolset-console') ?? '';
+  } catch {
+    return '';
+  }
+}
+
 const mostFinished = 10_000; // calls of a server
 
 export class ApiError extends Error {
@@ -20,6 +29,7 @@ async function request(path, init) {
   }
   const body = await answer.json().catch(() => null);
   if (answer.status === 401) lost(401);
+  if (answer.status === 403 && body?.code === 'token') set('keyless');
   if (!answer.ok || body === null) throw new ApiError(body?.error ?? `The console answered with status ${answer.status}`, body?.next ?? 'Try again.', answer.status);
   return body;
 }
@@ -31,11 +41,12 @@ export function get(name, query = {}) {
 }
 
 export const post = (name, body) =>
-  request(`api/${name}`, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Console': token }, body: JSON.stringify(body) });
+  request(`api/${name}`, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Console': token() }, body: JSON.stringify(body) });
 
 // servers maps ids to servers. The calls of a server are a Map by number.
 export const servers = new Map();
-// state is "connecting", "live", "waiting" (for the next attempt), "out" (not logged in) or "full".
+// state is "connecting", "live", "waiting" (for the next attempt), "out" (not logged in),
+// "full" (too many streams) or "keyless" (may look, but not act).
 export let state = 'connecting';
 export const sorted = () => [...servers.values()].sort((a, b) => String(a.name).localeCompare(String(b.name)) || a.started - b.started);
 
@@ -178,7 +189,7 @@ export function connect() {
         return;
       }
       handle(data);
-      set('live');
+      set(token() ? 'live' : 'keyless');
     });
   }
   own.onerror = async () => {
@@ -194,5 +205,5 @@ export function connect() {
 }
 
 setInterval(() => {
-  if (beats && state === 'live' && Date.now() - last > 45_000) lost(0);
+  if (beats && (state === 'live' || state === 'keyless') && Date.now() - last > 45_000) lost(0);
 }, 5_000);

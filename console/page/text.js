@@ -103,19 +103,19 @@ function chunks(text) {
 // kinds sets the kind of each row of a unified diff as its third element. Inside of a hunk
 // the first character decides: a removed line "-- x" is no header.
 function kinds(list) {
-  let [before, after, seen] = [0, 0, false];
+  let [before, after] = [0, 0];
   for (const rows of list) {
     for (const row of rows) {
       const [t, , continued] = row;
-      const hunk = before <= 0 && after <= 0 && /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(t);
+      const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(t);
       if (continued) row[2] = kinds.last;
       else if (hunk) {
-        [before, after, seen] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1), true];
+        [before, after] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)];
         row[2] = 'hunk';
-      } else if (before <= 0 && after <= 0 && (/^(\+\+\+|---) /.test(t) || seen)) row[2] = 'meta';
+      } else if (before <= 0 && after <= 0 && /^(\+\+\+|---|diff|index) /.test(t)) row[2] = 'meta';
       else {
         row[2] = t[0] === '+' ? 'add' : t[0] === '-' ? 'del' : '';
-        if (seen && t[0] !== '\\') {
+        if (t[0] !== '\\') {
           if (t[0] !== '+') before--;
           if (t[0] !== '-') after--;
         }
@@ -236,7 +236,7 @@ export function input(json, { folded, skip = [] } = {}) {
     const short = text.length < 120 && !text.includes('\n');
     add(list, el('dt', null, show(name)), el('dd', null, short ? el('code', null, show(text)) : block(text, { name: `Field ${plain(name, 60)}` })));
   }
-  if (folded) return [el('details', null, el('summary', null, 'Input'), list), exact];
+  if (folded) return [el('details', null, el('summary', null, 'Fields'), list), exact];
   return [list.childElementCount > 0 && list, exact];
 }
 

@@ -71,6 +71,7 @@ export async function tab(context, url) {
     if (/Content Security Policy|Trusted ?Type|TrustedHTML/i.test(m.text())) page.bad.push(`policy: ${m.text()}`);
   });
   await page.addInitScript(() => {
+    if (location.protocol === 'http:' && !globalThis.realServer) localStorage.setItem('mcp-toolset-console', 'the-token');
     addEventListener('securitypolicyviolation', (e) => console.error(`Content Security Policy: ${e.violatedDirective} ${e.blockedURI}`));
   });
   if (url) {

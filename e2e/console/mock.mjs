@@ -52,7 +52,7 @@ export async function mock(world) {
     }
     try {
       let data = readFileSync(join(folder, name || 'index.html'));
-      if (!name || name.endsWith('.html')) data = Buffer.from(data.toString().replace('{{TOKEN}}', 'the-token').replace('{{FACT}}', 'The link was used.').replace('{{NEXT}}', 'Get a new one.'));
+      if (!name || name.endsWith('.html')) data = Buffer.from(data.toString().replace('{{FACT}}', 'The link was used.').replace('{{NEXT}}', 'Get a new one.'));
       m.bytes += data.length;
       res.writeHead(200, { 'Content-Type': types[extname(name || 'index.html')] });
       res.end(data);

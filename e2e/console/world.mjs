@@ -6,7 +6,7 @@ const call = (number, c) => ({ number, lane: 'claude-code', laneNumber: 1, tool:
 
 export const DIFF = `--- a/server/http.go
 +++ b/server/http.go
-@@ -41,7 +41,8 @@ func (s *Server) Serve(ctx context.Context) error {
+@@ -41,6 +41,7 @@ func (s *Server) Serve(ctx context.Context) error {
  	mux := http.NewServeMux()
  	mux.Handle("/mcp", s.handler())
 -	srv := &http.Server{Handler: mux}
