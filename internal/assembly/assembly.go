@@ -86,6 +86,7 @@ type Config struct {
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
 	Remote    bool               // clients reach the server over HTTP
+	Console   feed.Parts         // what the console shows besides the parts of the Config
 	Log       *slog.Logger
 	Closers   []io.Closer // used by the tools; closed with the server
 }
@@ -193,7 +194,7 @@ func (a *Assembly) assemble(c Config) error {
 		c.Upstream.Begin(a.setServers)
 	}
 	a.pipeline = pipeline.New(config)
-	a.describe(c, roots.Paths(), config.Approvals)
+	a.describe(c, roots.Paths(), &config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: a.used(c), Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),

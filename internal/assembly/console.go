@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -10,8 +11,11 @@ import (
 	"mcp-toolset/concurrency"
 	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
+	"mcp-toolset/tools/work"
 )
 
 // observe adds the observer of the console to a scheduler. It does nothing for a server that does
@@ -32,22 +36,44 @@ func (a *Assembly) observe(c *Config) {
 }
 
 // describe makes the feed for the console, which the private socket serves.
-func (a *Assembly) describe(c Config, roots []string, approvals *approval.Store) {
+func (a *Assembly) describe(c Config, roots []string, to *pipeline.Config) {
 	if a.ring == nil {
 		return
+	}
+	parts, approvals := c.Console, to.Approvals
+	parts.Explain, parts.Journal, parts.Events, parts.Undo = a.explainIn, c.Journal, c.Events, to.Undo
+	parts.Instance, parts.AddTo = to.Instance, cmp.Or(c.AddTo, c.Settings.Source())
+	parts.Always = func() ([]approval.Entry, error) { return approval.Entries(a.State) }
+	if parts.AuditFile != "" {
+		parts.Audit = func(q audit.Query) (audit.Found, error) { return audit.Find(parts.AuditFile, q) }
 	}
 	a.Feed = feed.New(feed.Config{
 		Name: strings.Join(roots, ", "), Version: c.Version, Transport: "stdio", Mode: string(a.Mode), Process: os.Getpid(), Started: time.Now(),
 		Roots: roots, Scheduler: a.Scheduler, Ring: a.ring, Approvals: approvals, Log: c.Log,
-		Parts: feed.Parts{
-			Explain: a.explainIn,
-		},
+		Parts: parts,
 	})
 	if c.Remote {
 		a.Feed.Transport = "http"
 	}
 	approvals.Socket().Handle(feed.Word, feed.Handler(a.Feed))
 	a.approvals = approvals
+}
+
+// consoleParts returns what the console shows of a plan.
+func (p *Plan) consoleParts(background *task.Registry, lists work.Options) feed.Parts {
+	layers := map[string]string{}
+	for _, l := range p.Found.Layers {
+		if l.Settings != nil {
+			layers[l.Settings.Source()] = l.Name
+		}
+	}
+	parts := feed.Parts{Tasks: background, Work: lists.Items, AuditFile: p.options.Audit.Path}
+	for _, r := range p.Settings.Rules().List() {
+		parts.Rules = append(parts.Rules, feed.Rule{
+			Effect: r.Behavior.String(), Rule: r.Text, Origin: r.Origin.String(), Layer: cmp.Or(layers[r.Origin.Source], "preset"),
+		})
+	}
+	return parts
 }
 
 // explainIn explains a call in a folder.

@@ -29,6 +29,9 @@ func changedf(format string, args ...any) error { return changed{fmt.Sprintf(for
 // of arrival.
 func (s *Store) Items(number int) []Item { return s.list(number).Items }
 
+// Refusals returns what was declined.
+func (s *Store) Refusals() []Refusal { return s.list(0).Declined }
+
 // Generation returns a number that changes with each change of the approvals.
 func (s *Store) Generation() uint64 { return s.generation.Load() }
 

@@ -43,6 +43,7 @@ type Refusal struct {
 	Since   time.Time `json:"since"`
 	Tool    string    `json:"tool"`
 	Subject Subject   `json:"subject"`
+	Wrote   string    `json:"wrote,omitempty"` // the user's own words
 }
 
 // converse answers the one command of a connection.
@@ -101,7 +102,7 @@ func (s *Store) list(number int) answer {
 	}
 	for _, d := range s.declined {
 		if number == 0 || number == d.number {
-			a.Declined = append(a.Declined, Refusal{d.number, s.config.Server, os.Getpid(), d.since, d.tool, d.subject})
+			a.Declined = append(a.Declined, Refusal{d.number, s.config.Server, os.Getpid(), d.since, d.tool, d.subject, d.wrote})
 		}
 	}
 	return a
