@@ -45,8 +45,8 @@ type watched struct {
 	feed.Server
 	calls    map[uint64]feed.Call // those that have not finished
 	finished []feed.Call          // the last ones
-	alive    bool // it is being watched
-	known    bool // it has sent its state, or a problem
+	alive    bool                 // it is being watched
+	known    bool                 // it has sent its state, or a problem
 }
 
 // stream is one reader of events.
@@ -144,7 +144,8 @@ func (h *hub) snapshot() message {
 
 func (w *watched) whole() feed.Server {
 	s := w.Server
-	s.Calls = slices.Concat([]feed.Call{}, w.finished, slices.SortedFunc(maps.Values(w.calls), func(a, b feed.Call) int { return cmp.Compare(a.Number, b.Number) }))
+	s.Calls = append([]feed.Call{}, w.finished...)
+	s.Calls = append(s.Calls, slices.SortedFunc(maps.Values(w.calls), func(a, b feed.Call) int { return cmp.Compare(a.Number, b.Number) })...)
 	return s
 }
 

@@ -249,7 +249,7 @@ func approvalOf(i approval.Item) Approval {
 func (l *Local) Ask(ctx context.Context, op string, params json.RawMessage) (json.RawMessage, error) {
 	answer := answers[op]
 	if answer == nil {
-		return nil, missing("there is no request "+op, "Update mcp-toolset: the console is newer than the server.")
+		return nil, missing("there is no request "+op, "Restart the server with the version of mcp-toolset that the console has.")
 	}
 	out, err := answer(l, ctx, params)
 	if err != nil {

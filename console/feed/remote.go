@@ -50,7 +50,7 @@ type response struct {
 func Handler(l *Local) socket.Handler {
 	var watchers atomic.Int32
 	return func(ctx context.Context, p *socket.Peer) {
-		op, params, err := request(p)
+		op, params, err := readRequest(p)
 		if err == nil && op == opWatch {
 			if watchers.Add(1) <= maxWatchers {
 				defer watchers.Add(-1)
@@ -83,8 +83,8 @@ func asError(err error) *Error {
 	return &Error{http.StatusInternalServerError, plain.Line(err.Error()), "Try again."}
 }
 
-// request reads the request of a peer.
-func request(p *socket.Peer) (op string, params json.RawMessage, err error) {
+// readRequest reads the request of a peer.
+func readRequest(p *socket.Peer) (op string, params json.RawMessage, err error) {
 	if err := cmp.Or(p.Refused, p.Err); err != nil {
 		return "", nil, &Error{http.StatusForbidden, plain.Line(err.Error()), "Start the console in a terminal of your own."}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	web "mcp-toolset/console"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -164,9 +165,6 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	page := a.console(host, token)
-	defer page.Close()
-	o.Console = page
 	o.Token, o.Metrics, o.Triggers = token.value, a.figures.Handler(), a.Triggers
 	scheme := "http"
 	if o.cert != "" {
@@ -182,6 +180,10 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
+	page := a.console(token, l.Addr())
+	defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
+	defer page.Close()
+	o.Console = page
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
@@ -192,7 +194,11 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
 	printClientConfig(host.Err, endpoint, token)
-	fmt.Fprintf(host.Err, "for the console, in a browser: %s%s (once, within 60 seconds; then by the token)\n", base, page.Link())
+	later := ""
+	if token.value != "" {
+		later = "; later " + base + web.Path + " with the token"
+	}
+	fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, page.Link(), later)
 	a.Appear()
 	memory.Limit()
 	a.started(ctx, "http")

@@ -127,11 +127,12 @@ func ownHost(name string, port int) bool {
 }
 
 // console returns the console of an HTTP server, for this server only.
-func (a *app) console(host *Host, t token) *web.Console {
+func (a *app) console(t token, addr net.Addr) *web.Console {
+	_, port, _ := net.SplitHostPort(addr.String())
 	c := web.Config{
 		Servers: func() (map[string]feed.Source, error) { return map[string]feed.Source{"this": a.Feed}, nil },
-		Cookie:  "http",
-		Hint:    "Start the server again for a new link.",
+		Cookie:  port,
+		Hint:    "Start the server again for a new link, or run mcp-toolset console on its machine.",
 	}
 	if t.value != "" {
 		want := sha256.Sum256([]byte(t.value))
