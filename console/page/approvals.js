@@ -1,7 +1,7 @@
 // The view of calls that wait for approval, and of questions.
 import { button, chip, el, empty, failed, fill, oops, say, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, short, split } from './parts.js';
+import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
 import { approvals, get, post, servers } from './store.js';
 import { ago, block, clock, input, isHidden, line, plain, show, span } from './text.js';
 
@@ -18,7 +18,7 @@ export function approvalsView() {
     key: (a) => a.id,
     className: (a) => (a.approved ? 'done' : a.questions ? 'question' : ''),
     render: (a) => [
-      el('span', { className: 'top' }, chip(a.questions ? 'Question' : line(a.tool, 40), 'tool'), el('span', { className: 'title' }, line(a.questions ? a.questions[0]?.question || a.title : a.title || a.reason || a.tool))),
+      el('span', { className: 'top' }, chip(a.questions ? 'Question' : line(a.tool, 40), 'tool'), el('span', { className: 'title' }, line(a.questions ? a.questions[0]?.question || a.title : untooled(a.tool, a.title) || a.reason))),
       el('span', { className: 'sub' }, el('span', null, `#${a.number} · `, line(short(a.root || a.dir || serverName(a.server)), 60)), el('span', { className: 'when' }, a.approved ? 'approved, not sent again yet' : ago(a.since))),
     ],
     pick: (a, user) => {
@@ -91,12 +91,14 @@ export function approvalsView() {
   function contents(d) {
     const asks = Array.isArray(d.questions) && d.questions.length > 0;
     return [
-      el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', show(plainTitle(d))),
+      el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', show(untooled(d.tool, d.title).slice(0, 500))),
       facts([
         ['Asked because', asks ? '' : d.reason],
         ['Folder', d.dir],
+        ['Opens', d.opens],
+        ['Also allows', d.further],
         ['Workspace', d.root],
-        ['User', d.principal],
+        ['User', d.principal !== 'stdio' && d.principal],
         ['Since', `${clock(d.since)} (${ago(d.since)})`],
         ['Expires', d.ends > Date.now() ? `in ${span(d.ends - Date.now())}` : ''],
       ]),
@@ -104,7 +106,6 @@ export function approvalsView() {
     ];
   }
 
-  const plainTitle = (d) => (d.title || '').slice(0, 500);
 
   // call returns the call as it would run.
   function call(d) {
@@ -132,7 +133,7 @@ export function approvalsView() {
       out.push(el('h3', null, d.kind === 'diff' ? 'Change' : 'Preview'), block(d.preview, { diff: d.kind === 'diff', name: 'Change' }));
       if (d.partial) out.push(el('p', { className: 'note' }, 'The preview is not complete. The input below is.'));
     }
-    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts }));
+    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial }));
     return out;
   }
 
@@ -143,7 +144,8 @@ export function approvalsView() {
   };
 
   function actions(d) {
-    const why = typeof d.always === 'string' ? d.always : '';
+    // The texts of the server also name flags of its commands.
+    const why = typeof d.always === 'string' ? d.always.replace(/; approve it without --always$/, '') : '';
     const reason = el('input', { type: 'text', name: 'reason', maxLength: 2000, autocomplete: 'off', placeholder: 'optional; the model gets it' });
     const deny = el('form', { className: 'reason', hidden: true }, el('label', { className: 'field' }, el('span', null, 'Reason'), reason), el('button', { type: 'submit', className: 'danger', data: { arm: '' } }, 'Deny'), button('Back', () => closeDeny()));
     deny.onsubmit = (e) => {
@@ -196,6 +198,7 @@ export function approvalsView() {
     } catch (err) {
       own.busy = false;
       oops(err);
+      update();
       if (err.status === 409 && own === current) {
         own.phase = 'stale';
         const item = list.item(own.id);
@@ -258,7 +261,8 @@ export function approvalsView() {
     }
     const items = all.filter((a) => !answered.has(a.id)).sort((a, b) => Boolean(a.approved) - Boolean(b.approved) || a.since - b.since || a.number - b.number);
     list.set(items);
-    if (current && ['ready', 'loading', 'error'].includes(current.phase)) {
+    // While an answer is on its way, the list may already show it.
+    if (current && !current.busy && ['ready', 'loading', 'error'].includes(current.phase)) {
       const item = list.item(current.id);
       if (!item) gone();
       else if (item.key !== current.item.key || Boolean(item.approved) !== Boolean(current.item.approved)) open(item);

@@ -1,7 +1,7 @@
 // The view of calls as they run, and of tasks with their output.
 import { ask, button, chip, el, empty, failed, fill, oops, select, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, split } from './parts.js';
+import { detail, facts, keep, serverName, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { Tail, ago, clock, line, plain, show, size, span } from './text.js';
 
@@ -86,7 +86,7 @@ export function liveView() {
     const done = c.stage === 'done';
     const info = done ? (c.cancelled ? 'cancelled' : c.outcome || 'finished') : c.waits ? `waits for ${c.waits}` : (stages[c.stage] ?? c.stage);
     return [
-      el('span', { className: 'top' }, el('span', { className: `stage ${c.stage}`, 'aria-hidden': 'true' }), el('span', { className: 'title' }, el('b', null, line(c.tool, 40)), ' ', line(c.title))),
+      el('span', { className: 'top' }, el('span', { className: `stage ${c.stage}`, 'aria-hidden': 'true' }), el('span', { className: 'title' }, el('b', null, line(c.tool || 'refused call', 40)), ' ', line(untooled(c.tool, c.title)))),
       el('span', { className: 'sub' }, el('span', null, line(info, 160)), el('span', { className: 'when' }, span((c.left || Date.now()) - (c.started || c.arrived)))),
       bar(c),
     ];
@@ -133,7 +133,7 @@ export function liveView() {
   function drawCall(r) {
     const c = r.call;
     const focus = keep(pane);
-    fill(pane, el('h2', { tabIndex: -1 }, chip(line(c.tool, 80), 'tool'), ' ', show(plain(c.title, 500))),
+    fill(pane, el('h2', { tabIndex: -1 }, chip(line(c.tool || 'refused call', 80), 'tool'), ' ', show(untooled(c.tool, c.title).slice(0, 500))),
       facts([
         ['State', stages[c.stage] ?? c.stage], ['Waits for', c.waits], ['Result', c.stage === 'done' && (c.cancelled ? 'cancelled' : c.outcome)], ['Client', c.lane], ['Server', serverName(r.server)],
         ['Annotation', c.safe ? 'may run beside others' : 'runs alone in its lane'], ['Deduplicated', c.shared && 'shares the run of an identical call'],
@@ -191,7 +191,7 @@ export function liveView() {
   function drawTask(t) {
     const focus = keep(current.head);
     fill(current.head, el('h2', { tabIndex: -1 }, chip(line(t.kind, 20), 'tool'), ' ', show(plain(t.title || t.id, 500))),
-      facts([['State', t.state], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
+      facts([['State', t.state], ['Detail', t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
       !over(t) && el('div', { className: 'row' }, button('Stop this task', () => stopTask(t), { className: 'danger' })));
     focus(current.head.querySelector('button') ?? pane);
   }

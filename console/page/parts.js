@@ -14,6 +14,9 @@ export function serverName(id) {
 // short returns the last two names of a path.
 export const short = (path) => String(path ?? '').split(/[\\/]/).filter(Boolean).slice(-2).join('/') || String(path ?? '');
 
+// untooled returns a title without the name of its tool, which is shown beside it.
+export const untooled = (tool, title) => (String(title ?? '').startsWith(`${tool} `) ? title.slice(String(tool).length + 1) : String(title ?? ''));
+
 // facts returns a list of names and values without the empty ones.
 export const facts = (pairs) =>
   el('dl', { className: 'facts' }, pairs.filter(([, v]) => v !== '' && v !== undefined && v !== null && v !== false).map(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : show(v))]));

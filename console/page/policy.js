@@ -66,9 +66,9 @@ export function policyView() {
       list('Declined in this conversation', data.declined, (d) => (typeof d === 'string' ? show(d) : [chip(line(d.tool, 40), 'tool'), ' ', el('code', null, line(d.text ?? d.title ?? d.subject?.value ?? '', 500)), d.number > 0 && el('span', { className: 'dim' }, ' Lift it with ', el('code', null, `mcp-toolset approvals --lift ${d.number}`))])));
   }
 
-  function drawSuggestions(list) {
+  function drawSuggestions({ rules: list, problem }) {
     fill(suggested, (list ?? []).length === 0
-      ? empty('No suggestions.', 'When you have approved the same kind of call often, a rule for it is suggested here.')
+      ? empty('No suggestions.', problem ? show(problem) : 'When you have approved the same kind of call often, a rule for it is suggested here.')
       : list.map((s) => el('article', { className: 'copied suggestion' }, el('h3', null, el('code', null, line(s.rule, 300))),
         el('p', { className: 'dim' }, `Approved ${s.count} times. It would allow, among others:`), el('ul', { className: 'plain' }, (s.calls ?? []).slice(0, 10).map((c) => el('li', null, el('code', null, line(c, 300))))),
         el('p', null, 'To add to ', el('code', null, line(s.file, 300)), ':'), el('pre', { className: 'code', tabIndex: 0, role: 'region', 'aria-label': 'Settings' }, show(s.settings)), copyButton(String(s.settings ?? ''), `Copy the settings for ${plain(s.rule, 80)}`))));
@@ -96,7 +96,7 @@ export function policyView() {
         data = d;
         draw();
       }).catch((err) => own === turn && fill(rules, failed(err, load))),
-      get('suggest', { server }).then((d) => own === turn && drawSuggestions(d.rules)).catch((err) => own === turn && fill(suggested, failed(err, load))),
+      get('suggest', { server }).then((d) => own === turn && drawSuggestions(d)).catch((err) => own === turn && fill(suggested, failed(err, load))),
     ]);
     focus(search);
   }

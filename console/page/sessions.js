@@ -1,7 +1,7 @@
 // The view of sessions: what they changed, called, planned and heard of; and undo.
 import { ask, button, chip, el, empty, failed, fill, oops, select, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, short, split } from './parts.js';
+import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { ago, block, clock, line, plain, show } from './text.js';
 
@@ -37,7 +37,7 @@ export function sessionsView() {
     key: (c) => c.id,
     className: (c) => (/fail|refus|cancel|invalid/.test(c.outcome ?? '') ? 'bad' : ''),
     render: (c) => [
-      el('span', { className: 'top' }, chip(line(c.tool, 40), 'tool'), el('span', { className: 'title' }, line(c.title || c.path))),
+      el('span', { className: 'top' }, chip(line(c.tool, 40), 'tool'), el('span', { className: 'title' }, line(untooled(c.tool, c.title) || c.path))),
       el('span', { className: 'sub' }, el('span', null, [c.outcome || 'ok', c.reason, c.agreed && 'approved by the user'].filter(Boolean).map((t, i) => [i > 0 && ' · ', line(t, 120)])), el('span', { className: 'when' }, clock(c.time))),
     ],
     open: (c) => ask('Call', facts([['Tool', c.tool], ['Title', c.title], ['Path', c.path], ['Time', clock(c.time)], ['Outcome', c.outcome], ['Reason', c.reason], ['Changes', c.readOnly ? 'nothing: it is read-only' : '']]), ''),
@@ -163,7 +163,7 @@ export function sessionsView() {
     };
     element.update = (c) => {
       now = c;
-      fill(title, chip(line(c.tool, 40), 'tool'), ' ', line(c.title || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
+      fill(title, chip(line(c.tool, 40), 'tool'), ' ', line(untooled(c.tool, c.title) || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
       fill(state, c.undone && chip('undone'), ' ', clock(c.time));
       const b = body.querySelector('.row button');
       if (b) b.hidden = Boolean(c.undone);

@@ -218,6 +218,17 @@ export function block(text, { diff, name, open } = {}) {
   return box;
 }
 
+// replacement returns two texts as a diff: what both begin and end with is there once.
+function replacement(before, after) {
+  const [a, b] = [before.split('\n'), after.split('\n')];
+  let from = 0;
+  while (from < a.length && from < b.length && a[from] === b[from]) from++;
+  let end = 0;
+  while (end < a.length - from && end < b.length - from && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const part = (sign, lines, to) => lines.slice(from, to).map((l) => sign + l);
+  return [...a.slice(0, from).map((l) => ` ${l}`), ...part('-', a, a.length - end), ...part('+', b, b.length - end), ...a.slice(a.length - end).map((l) => ` ${l}`)].join('\n');
+}
+
 // input returns the fields of a call's input, given as JSON, and below it the exact text.
 export function input(json, { folded, skip = [] } = {}) {
   let fields;
@@ -230,6 +241,10 @@ export function input(json, { folded, skip = [] } = {}) {
   exact.ontoggle = () => exact.open && exact.childElementCount === 1 && exact.append(block(json, { name: 'Exact input' }));
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return [block(json, { name: 'Input' })];
   const list = el('dl', { className: 'fields' });
+  if (typeof fields.old_string === 'string' && typeof fields.new_string === 'string') {
+    add(list, el('dt', null, 'old_string, replaced by new_string'), el('dd', null, block(replacement(fields.old_string, fields.new_string), { diff: true, name: 'Replacement' })));
+    skip = [...skip, 'old_string', 'new_string'];
+  }
   for (const [name, value] of Object.entries(fields)) {
     if (skip.includes(name)) continue;
     const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);

@@ -9,6 +9,9 @@ const folder = join(dirname(fileURLToPath(import.meta.url)), '../../console/page
 const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml' };
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
+// A page of a made-up server finds its token as after a login.
+export const storage = (url) => ({ storageState: { cookies: [], origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'mcp-toolset-console', value: 'the-token' }] }] } });
+
 // mock starts a server. Its world is {servers, approval(n), ...}: a test may change it, and
 // has to call send for events. posts lists the bodies of POST requests.
 export async function mock(world) {

@@ -5,19 +5,21 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assert, axe, check, clean, equal, finish, open, tab, until } from './lib.mjs';
-import { mock } from './mock.mjs';
+import { mock, storage } from './mock.mjs';
 import { NOW, world } from './world.mjs';
 
 const views = ['approvals', 'live', 'sessions', 'policy', 'audit'];
 const strict = process.env.CONSOLE_TIMES === 'strict';
 const shots = join(dirname(fileURLToPath(import.meta.url)), '../../docs/console');
 
-// started runs fn with a mock and a page of it whose clock the test moves.
+// started runs fn with a mock and a page of it. The test moves the page's clock, which with
+// paused stands still otherwise.
 async function started(contexts, options, fn, w = world(NOW)) {
   const m = await mock(w);
   try {
-    const page = await open(contexts, null, options);
+    const page = await open(contexts, null, { ...storage(m.url), ...options });
     await page.clock.install({ time: NOW });
+    if (options.paused) await page.clock.pauseAt(NOW + 1);
     await page.goto(m.url);
     await settle(page);
     await page.waitForSelector('[data-state=live]');
@@ -57,7 +59,7 @@ await check('weight and load', async (cs) => {
   const times = [];
   for (let i = 0; i < 5; i++) {
     m.bytes = 0;
-    const page = await open(cs, null);
+    const page = await open(cs, null, storage(m.url));
     await page.addInitScript(() => {
       new MutationObserver((_, o) => {
         if (!document.querySelector('[role=option]')) return;
@@ -78,7 +80,7 @@ await check('weight and load', async (cs) => {
   assert(!strict || best < 300, `the page took ${best} ms`);
 });
 
-await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, {}, async (page, m) => {
+await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, { paused: true }, async (page, m) => {
   await shown(page, '.detail h2', 'Edit server/http.go');
   await page.keyboard.press('a');
   await page.keyboard.press('A');
@@ -117,7 +119,7 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   equal([m.posts[2].do, m.posts[2].server, m.posts[2].reason], ['deny', 's2', 'not now <b>a</b>'], 'answer');
 }));
 
-await check('questions', (cs) => started(cs, {}, async (page, m) => {
+await check('questions', (cs) => started(cs, { paused: true }, async (page, m) => {
   await page.locator('[role=option]', { hasText: 'Which database' }).click();
   await shown(page, '.detail legend', 'Which database');
   await page.keyboard.press('a');
@@ -139,7 +141,7 @@ await check('questions', (cs) => started(cs, {}, async (page, m) => {
   equal(m.posts[0], { name: 'reply', token: 'the-token', server: 's1', number: 3, key: 'key-3', answers: [{ choices: ['PostgreSQL'], other: '' }, { choices: ['Backups', 'Metrics'], other: 'Alerts' }] }, 'reply');
 }));
 
-await check('a call that changes or goes while it is read is not approved', (cs) => started(cs, {}, async (page, m) => {
+await check('a call that changes or goes while it is read is not approved', (cs) => started(cs, { paused: true }, async (page, m) => {
   const shop = m.world.servers[0];
   await settle(page, 1_100);
   shop.approvals = shop.approvals.map((a) => (a.number === 1 ? { ...a, key: 'key-1b' } : a));
@@ -167,7 +169,7 @@ await check('a call that changes or goes while it is read is not approved', (cs)
 
 await check('two tabs', async (cs) => {
   const m = await mock(world());
-  const one = await open(cs, m.url);
+  const one = await open(cs, m.url, storage(m.url));
   const two = await tab(cs[0], m.url);
   for (const page of [one, two]) await page.waitForSelector('.detail button.main:not([aria-disabled])');
   await one.bringToFront();
@@ -193,7 +195,7 @@ await check('50 waiting approvals, each answered once', async (cs) => {
   const [first] = w.servers[0].approvals;
   w.servers.length = 1;
   w.servers[0].approvals = Array.from({ length: 50 }, (_, i) => ({ ...first, number: i + 1, key: `key-${i + 1}`, since: NOW - 100_000 + i, title: `Edit file${i + 1}` }));
-  await started(cs, {}, async (page, m) => {
+  await started(cs, { paused: true }, async (page, m) => {
     equal(await page.locator('#nav .count').first().innerText(), '50', 'count');
     for (let i = 0; i < 50; i++) {
       await shown(page, '.detail h2', `Edit file${i + 1}`);
@@ -301,7 +303,7 @@ await check('long inputs stay smooth and are reachable to the end', async (cs) =
   const w = world();
   w.details[1] = { kind: 'input', preview: '', input: JSON.stringify({ file_path: '/x', content: `${'z'.repeat(1 << 20)}\n${'ab\u200b'.repeat(200_000)}\n${'line\n'.repeat(20_000)}THE END` }) };
   const m = await mock(w);
-  const page = await open(cs, m.url);
+  const page = await open(cs, m.url, storage(m.url));
   await page.evaluate(() => {
     globalThis.long = 0;
     new PerformanceObserver((l) => l.getEntries().forEach((e) => (globalThis.long = Math.max(globalThis.long, e.duration)))).observe({ type: 'longtask', buffered: true });
@@ -333,7 +335,7 @@ await check('10,000 events and 1,000 approvals', async (cs) => {
   w.servers[0].approvals = Array.from({ length: 1_000 }, (_, i) => ({ ...first, number: i + 1, key: `key-${i + 1}`, since: first.since + i }));
   w.servers[0].calls = [];
   const m = await mock(w);
-  const page = await open(cs, `${m.url}#/live`);
+  const page = await open(cs, `${m.url}#/live`, storage(m.url));
   await page.evaluate(() => {
     globalThis.long = 0;
     new PerformanceObserver((l) => l.getEntries().forEach((e) => (globalThis.long = Math.max(globalThis.long, e.duration)))).observe({ type: 'longtask' });
@@ -371,7 +373,7 @@ await check('10,000 events and 1,000 approvals', async (cs) => {
 
 await check('disconnected, restarted, logged out, too many pages', async (cs) => {
   const m = await mock(world());
-  const page = await open(cs, m.url);
+  const page = await open(cs, m.url, storage(m.url));
   await page.locator('.list').first().focus();
   // The stream breaks and comes back, with other servers than before.
   m.world.servers[1].id = 's3';
@@ -403,7 +405,7 @@ await check('disconnected, restarted, logged out, too many pages', async (cs) =>
 await check('without the token of this address the page only shows', async (cs) => {
   const m = await mock(world());
   m.world['POST approval'] = () => ({ status: 403, body: { error: 'The request has no valid token', next: 'Open a new link.', code: 'token' } });
-  const page = await open(cs, m.url);
+  const page = await open(cs, m.url, storage(m.url));
   await page.waitForSelector('.detail button.main:not([aria-disabled])');
   await page.locator('.detail button.main').click();
   await page.waitForSelector('[data-state=keyless]');
@@ -534,7 +536,7 @@ await check('audit: search, filter, pages, figures', (cs) => started(cs, {}, asy
 
 await check('notifications are shown if the user agrees', async (cs) => {
   const m = await mock(world());
-  const page = await open(cs, null);
+  const page = await open(cs, null, storage(m.url));
   await page.addInitScript(() => {
     globalThis.notes = [];
     globalThis.Notification = class {

@@ -20,5 +20,7 @@ if [ -z "${CHROMIUM:-}" ]; then
 fi
 CONSOLE_DIR=$("$here/install.sh")
 export CHROMIUM CONSOLE_DIR
-node "$here/page.mjs"
-[ -z "$binary" ] || node "$here/real.mjs" "$binary"
+failed=0
+node "$here/page.mjs" || failed=1
+[ -z "$binary" ] || node "$here/real.mjs" "$binary" || failed=1
+exit $failed
