@@ -5,7 +5,8 @@ import { $, ask, el, fill, say, toast } from './dom.js';
 import { liveView } from './live.js';
 import { policyView } from './policy.js';
 import { sessionsView } from './sessions.js';
-import { connect, on, onApprovals, state } from './store.js';
+import { serverName } from './parts.js';
+import { connect, on, onApprovals, sorted, state } from './store.js';
 import { plain } from './text.js';
 
 const views = [approvalsView(), liveView(), sessionsView(), policyView(), auditView()];
@@ -58,6 +59,7 @@ const states = {
   out: 'Logged out',
   full: 'Too many pages',
   keyless: 'View only',
+  paused: 'Paused',
 };
 const banners = {
   keyless: ['This page can show, but not decide or stop anything. ', 'Press Enter in the terminal of `mcp-toolset console` and open the link that it prints in this browser.'],
@@ -66,15 +68,21 @@ const banners = {
   full: ['Too many pages of the console are open. ', 'Close one; this page connects by itself.'],
 };
 
+let shownState = '';
+
 function showState() {
   $('state').textContent = states[state];
   document.body.dataset.state = state;
   const b = banners[state];
-  fill($('banner'), b && el('p', null, el('b', null, b[0]), b[1]));
+  const problems = sorted().filter((s) => s.problem).map((s) => `${plain(serverName(s.id), 100)}: ${plain(s.problem, 300)}`);
+  const text = JSON.stringify([b, problems]);
+  if (text === shownState) return;
+  shownState = text;
+  fill($('banner'), b && el('p', null, el('b', null, b[0]), b[1]), problems.map((p) => el('p', null, p)));
 }
 
 on((topics) => {
-  if (topics.has('state')) showState();
+  if (topics.has('state') || topics.has('servers')) showState();
   counts();
   if (view.topics.some((t) => topics.has(t))) view.update(topics);
 });

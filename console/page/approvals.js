@@ -19,7 +19,7 @@ export function approvalsView() {
     className: (a) => (a.approved ? 'done' : a.questions ? 'question' : ''),
     render: (a) => [
       el('span', { className: 'top' }, chip(a.questions ? 'Question' : line(a.tool, 40), 'tool'), el('span', { className: 'title' }, line(a.questions ? a.questions[0]?.question || a.title : untooled(a.tool, a.title) || a.reason))),
-      el('span', { className: 'sub' }, el('span', null, `#${a.number} · `, line(short(a.root || a.dir || serverName(a.server)), 60)), el('span', { className: 'when' }, a.approved ? 'approved, not sent again yet' : ago(a.since))),
+      el('span', { className: 'sub' }, el('span', null, `#${a.number} · `, line(short(a.root || a.dir || serverName(a.server)), 60)), el('span', { className: 'when' }, a.approved ? `${a.questions ? 'answered' : 'approved'}, not sent again yet` : ago(a.since))),
     ],
     pick: (a, user) => {
       if (user) history.replaceState(null, '', `#/approvals/${encodeURIComponent(a.id)}`);
@@ -102,7 +102,7 @@ export function approvalsView() {
         ['Since', `${clock(d.since)} (${ago(d.since)})`],
         ['Expires', d.ends > Date.now() ? `in ${span(d.ends - Date.now())}` : ''],
       ]),
-      d.approved ? [call(d), el('p', { className: 'note' }, 'You approved this call. It runs when the model sends it again.')] : asks ? form(d) : [call(d), actions(d)],
+      d.approved ? [call(d), el('p', { className: 'note' }, asks ? 'You answered. The model gets it when it asks again.' : 'You approved this call. It runs when the model sends it again.')] : asks ? form(d) : [call(d), actions(d)],
     ];
   }
 

@@ -32,7 +32,7 @@ export class List {
       const row = e.target.closest('[role=option]');
       if (row) this.pick(row.dataset.key, true);
     };
-    this.box.ondblclick = (e) => e.target.closest('[role=option]') && this.open();
+    this.box.ondblclick = (e) => e.target.closest('[role=option]:not(.fold)') && this.open();
     new ResizeObserver(() => {
       this.height = 0;
       this.#soon();

@@ -228,14 +228,11 @@ export function liveView() {
         }
       }
     }
-    problems.replaceChildren(...sorted().filter((s) => s.problem).map((s) => el('p', { className: 'note' }, line(serverName(s.id), 100), ': ', line(s.problem, 400))));
     if (!current && !pane.firstChild) fill(pane, empty('Nothing selected.', 'Choose a call or a task to see more of it.'));
   }
 
-  const problems = el('div');
   tasks.element.classList.add('fit');
   const element = split([
-    problems,
     el('div', { className: 'head' }, el('h2', null, 'Calls'), total, select('Bars show', [['60000', '1 minute'], ['300000', '5 minutes'], ['3600000', '1 hour']], '300000', (v) => {
       window = Number(v);
       calls.draw(true);

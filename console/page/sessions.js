@@ -34,7 +34,7 @@ export function sessionsView() {
 
   const calls = new List({
     label: 'Calls of the session',
-    key: (c) => c.id,
+    key: (c) => c.key,
     className: (c) => (/fail|refus|cancel|invalid/.test(c.outcome ?? '') ? 'bad' : ''),
     render: (c) => [
       el('span', { className: 'top' }, chip(line(c.tool, 40), 'tool'), el('span', { className: 'title' }, line(untooled(c.tool, c.title) || c.path))),
@@ -113,7 +113,7 @@ export function sessionsView() {
     }
   }
 
-  const drawCalls = () => calls.set((current.data.calls ?? []).filter((c) => (filter === 'commands' ? commands.has(c.tool) : filter === 'changes' ? !c.readOnly : filter === 'problems' ? c.outcome && c.outcome !== 'ok' : true)).slice().reverse());
+  const drawCalls = () => calls.set((current.data.calls ?? []).filter((c) => (filter === 'commands' ? commands.has(c.tool) : filter === 'changes' ? !c.readOnly : filter === 'problems' ? c.outcome && c.outcome !== 'ok' : true)).map((c, i) => ({ ...c, key: `${c.id}/${i}` })).reverse());
   const kinds = select('Show', [['all', 'All'], ['commands', 'Commands'], ['changes', 'What may change something'], ['problems', 'What did not end well']], filter, (v) => {
     filter = v;
     drawCalls();

@@ -46,7 +46,7 @@ export const post = (name, body) =>
 // servers maps ids to servers. The calls of a server are a Map by number.
 export const servers = new Map();
 // state is "connecting", "live", "waiting" (for the next attempt), "out" (not logged in),
-// "full" (too many streams) or "keyless" (may look, but not act).
+// "full" (too many streams), "keyless" (may look, but not act) or "paused" (see leader).
 export let state = 'connecting';
 export const sorted = () => [...servers.values()].sort((a, b) => String(a.name).localeCompare(String(b.name)) || a.started - b.started);
 
@@ -203,6 +203,26 @@ export function connect() {
     if (own === source) lost(status);
   };
 }
+
+// A browser has at most six connections to a server without TLS, and each stream is one. So
+// one page, the leader, has a stream always, for the notifications; others only in view.
+let leader = !navigator.locks;
+navigator.locks?.request('mcp-toolset-console', () => {
+  leader = true;
+  if (state === 'paused') connect();
+  return new Promise(() => {}); // until the page ends
+});
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden && !leader && source && state !== 'out') {
+    source.close();
+    source = null;
+    clearTimeout(retry);
+    set('paused');
+  } else if (!document.hidden && state === 'paused') connect();
+});
+// A page from the cache of the browser has lost its stream.
+addEventListener('pageshow', (e) => e.persisted && connect());
 
 setInterval(() => {
   if (beats && (state === 'live' || state === 'keyless') && Date.now() - last > 45_000) lost(0);

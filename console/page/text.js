@@ -197,6 +197,7 @@ export const size = (n) => (n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).to
 // diff its lines are those of a unified diff. Name is for screen readers.
 export function block(text, { diff, name, open } = {}) {
   text = String(text ?? '');
+  if (diff) text = text.replace(/\n$/, '');
   const pre = el('pre', { className: diff ? 'code diff' : 'code', tabIndex: 0, role: 'region', 'aria-label': name ?? 'Text' });
   const box = el('div', { className: 'copied' }, pre);
   let end = -1;

@@ -68,6 +68,7 @@ export async function mock(world) {
   m.send = (event, data) => {
     for (const s of streams) s.write(`id: ${++m.sent}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
+  m.streams = () => streams.size;
   m.drop = () => {
     for (const s of streams) s.destroy();
   };
