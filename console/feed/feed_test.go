@@ -54,7 +54,7 @@ func newWorld(t *testing.T, parts Parts) *world {
 	log := slog.New(slog.DiscardHandler)
 	store := approval.New(approval.Config{Folder: filepath.Join(dir, "s"), Server: "/work", Now: time.Now, Log: log})
 	ring := new(Ring)
-	scheduler := concurrency.New(concurrency.Config{Observe: ring.Observe, Now: time.Now})
+	scheduler := concurrency.New(concurrency.Config{Left: ring.Add, Now: time.Now})
 	l := New(Config{
 		ID: "s1", Name: "/work", Version: "v", Transport: "stdio", Mode: "default", Process: 1, Roots: []string{"/work"}, Scheduler: scheduler, Ring: ring, Approvals: store, Log: log, Parts: parts,
 	})
@@ -542,13 +542,9 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-func BenchmarkObserve(b *testing.B) {
+func BenchmarkAdd(b *testing.B) {
 	r := new(Ring)
-	for _, stage := range []concurrency.Stage{concurrency.StageTurn, concurrency.StageLeft} {
-		b.Run(fmt.Sprint(stage), func(b *testing.B) {
-			for range b.N {
-				r.Observe(concurrency.Record{Stage: stage})
-			}
-		})
+	for range b.N {
+		r.Add(concurrency.Record{})
 	}
 }

@@ -110,7 +110,6 @@ func (l *Local) views() map[string]session.View {
 // watcher is what one watcher was sent.
 type watcher struct {
 	l          *Local
-	changes    uint64 // of Ring
 	finished   uint64
 	calls      map[uint64]Call // those that have not finished
 	generation uint64
@@ -147,14 +146,15 @@ func (w *watcher) start() *Server {
 	s := &Server{
 		ID: l.ID, Name: l.Name, Process: l.Process, Version: l.Version, Transport: l.Transport, Started: ms(l.Started), Mode: l.Mode, Calls: []Call{},
 	}
-	w.changes = l.Ring.changes.Load()
 	views := l.views()
+	present := l.Scheduler.Present() // before the finished ones
 	var done []concurrency.Record
 	done, w.finished, _ = l.Ring.since(0)
 	for _, r := range done {
 		s.Calls = append(s.Calls, callOf(r, "", views))
+		present = slices.DeleteFunc(present, func(p concurrency.Present) bool { return p.Number == r.Number })
 	}
-	w.calls = l.present(views)
+	w.calls = callsOf(present, views)
 	for _, n := range slices.Sorted(maps.Keys(w.calls)) {
 		s.Calls = append(s.Calls, w.calls[n])
 	}
@@ -167,15 +167,14 @@ func (w *watcher) start() *Server {
 // next returns what has changed.
 func (w *watcher) next(all bool) (u Update) {
 	l := w.l
-	if changes := l.Ring.changes.Load(); changes != w.changes || all && len(w.calls) > 0 {
-		w.changes = changes
+	present := l.Scheduler.Present() // before the finished ones, so that none is missed
+	done, finished, whole := l.Ring.since(w.finished)
+	if !whole {
+		return Update{Server: w.start()}
+	}
+	if len(present) > 0 || len(done) > 0 {
 		views := l.views()
-		now := l.present(views) // before the finished ones, so that none is missed
-		done, finished, whole := l.Ring.since(w.finished)
-		if !whole {
-			return Update{Server: w.start()}
-		}
-		w.finished = finished
+		now := callsOf(present, views)
 		for _, r := range done {
 			delete(now, r.Number)
 			u.Calls = append(u.Calls, callOf(r, "", views))
@@ -185,7 +184,7 @@ func (w *watcher) next(all bool) (u Update) {
 				u.Calls = append(u.Calls, now[n])
 			}
 		}
-		w.calls = now
+		w.finished, w.calls = finished, now
 	}
 	if g := l.Approvals.Generation(); g != w.generation || all {
 		w.generation = g
@@ -204,22 +203,26 @@ func (w *watcher) next(all bool) (u Update) {
 	return u
 }
 
-// present returns the calls that have not finished.
-func (l *Local) present(views map[string]session.View) map[uint64]Call {
+// callsOf returns present calls by their numbers.
+func callsOf(present []concurrency.Present, views map[string]session.View) map[uint64]Call {
 	out := map[uint64]Call{}
-	for _, p := range l.Scheduler.Present() {
+	for _, p := range present {
 		out[p.Number] = callOf(p.Record, p.Waits, views)
 	}
 	return out
 }
 
 var stages = map[concurrency.Stage]string{
-	concurrency.StageArrived: "waiting", concurrency.StageTurn: "deciding", concurrency.StageSettled: "settled", concurrency.StageStarted: "running", concurrency.StageLeft: "done",
+	concurrency.StageArrived: "waiting", concurrency.StageTurn: "deciding", concurrency.StageSettled: "settled", concurrency.StageStarted: "running",
 }
 
 func callOf(r concurrency.Record, waits string, views map[string]session.View) Call {
+	stage := stages[r.Stage]
+	if !r.Left.IsZero() {
+		stage = "done"
+	}
 	return Call{
-		Number: r.Number, Lane: client(r.Lane, views), LaneNumber: r.LaneNumber, Tool: r.Kind, Title: r.Title, Safe: r.Safe, Stage: stages[r.Stage],
+		Number: r.Number, Lane: client(r.Lane, views), LaneNumber: r.LaneNumber, Tool: r.Kind, Title: r.Title, Safe: r.Safe, Stage: stage,
 		Arrived: ms(r.Arrived), Turn: ms(r.Turn), Settled: ms(r.Settled), Started: ms(r.Started), Left: ms(r.Left),
 		Waits: waits, Cancelled: r.Cancelled, Shared: r.Shared, Outcome: r.Outcome,
 	}

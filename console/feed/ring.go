@@ -2,7 +2,6 @@ package feed
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"mcp-toolset/concurrency"
 )
@@ -12,19 +11,13 @@ const mostFinished = 1000
 
 // Ring retains the last finished calls of a scheduler. The zero value is empty.
 type Ring struct {
-	changes atomic.Uint64 // counts the stages that calls have reached
-
 	mu   sync.Mutex
 	list []concurrency.Record // a ring once it is full
 	all  uint64               // number of finished calls so far
 }
 
-// Observe is for concurrency.Config.Observe.
-func (r *Ring) Observe(c concurrency.Record) {
-	r.changes.Add(1)
-	if c.Stage != concurrency.StageLeft {
-		return
-	}
+// Add is for concurrency.Config.Left.
+func (r *Ring) Add(c concurrency.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.list) < mostFinished {

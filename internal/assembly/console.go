@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/concurrency"
 	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/exec/task"
@@ -25,14 +24,7 @@ func (a *Assembly) observe(c *Config) {
 		return
 	}
 	a.ring = new(feed.Ring)
-	first := c.Scheduler.Observe
-	c.Scheduler.Observe = a.ring.Observe
-	if first != nil {
-		c.Scheduler.Observe = func(r concurrency.Record) {
-			first(r)
-			a.ring.Observe(r)
-		}
-	}
+	c.Scheduler.Left = a.ring.Add
 }
 
 // describe makes the feed for the console, which the private socket serves.
