@@ -13,10 +13,11 @@ export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; con
 export const storage = (url) => ({ storageState: { cookies: [], origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'mcp-toolset-console', value: 'the-token' }] }] } });
 
 // mock starts a server. Its world is {servers, approval(n), ...}: a test may change it, and
-// has to call send for events. posts lists the bodies of POST requests.
+// has to call send for events. posts lists the bodies of POST requests; delay, in ms, lets their
+// events arrive before their answers.
 export async function mock(world) {
   const streams = new Set();
-  const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0 };
+  const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0, delay: 0 };
   const answer = (res, status, body) => {
     res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
     res.end(JSON.stringify(body));
@@ -46,7 +47,7 @@ export async function mock(world) {
           const got = route?.(body ?? query, m);
           if (got === undefined) answer(res, 404, { error: 'There is nothing of that name', next: 'Reload the page.' });
           else if (got.status) answer(res, got.status, got.body);
-          else answer(res, 200, got);
+          else setTimeout(() => answer(res, 200, got), body ? m.delay : 0);
         } catch (err) {
           answer(res, 500, { error: String(err), next: 'Mend the test.' });
         }
