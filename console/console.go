@@ -364,6 +364,10 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params 
 		c.fail(w, r, feed.Invalid("the request is not a JSON object", "Reload the page."))
 		return
 	}
+	if op == "audit" && to.Server == "" {
+		c.auditAll(w, r, params)
+		return
+	}
 	sources, err := c.Servers()
 	source := sources[to.Server]
 	if err != nil || source == nil {
@@ -387,7 +391,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params 
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 	s := c.hub.join()
 	if s == nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusServiceUnavailable, Fact: fmt.Sprintf("%d pages of the console are open already", maxStreams), Next: "Close one of them."})
+		c.fail(w, r, &feed.Error{Status: http.StatusTooManyRequests, Fact: fmt.Sprintf("%d pages of the console are open already", maxStreams), Next: "Close one of them."})
 		return
 	}
 	defer c.hub.leave(s)

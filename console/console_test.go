@@ -455,7 +455,7 @@ func TestStreams(t *testing.T) {
 	}
 	e, status := w.stream(t)
 	body, _ := io.ReadAll(e.in)
-	if want := `{"error":"20 pages of the console are open already","next":"Close one of them."}`; status != http.StatusServiceUnavailable || strings.TrimSpace(string(body)) != want {
+	if want := `{"error":"20 pages of the console are open already","next":"Close one of them."}`; status != http.StatusTooManyRequests || strings.TrimSpace(string(body)) != want {
 		t.Errorf("%d %s", status, body)
 	}
 }

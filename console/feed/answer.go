@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/question"
@@ -92,6 +93,14 @@ func (l *Local) commandParts(ctx context.Context, i approval.Item) (out []Part) 
 			p.Why = fmt.Sprintf("%s (%s of %s)", d.Reason, d.Rule, where)
 		}
 		out = append(out, p)
+	}
+	// What needs the approval may be none of the parts, such as a redirection.
+	if len(out) > 0 && !slices.ContainsFunc(out, func(p Part) bool { return p.NeedsApproval }) {
+		whole := Part{i.Subject.Value, true, i.Reason}
+		if len(out) == 1 {
+			return []Part{whole}
+		}
+		out = append(out, whole)
 	}
 	return out
 }

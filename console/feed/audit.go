@@ -40,6 +40,7 @@ type Audit struct {
 
 // Logged is an entry of the audit log.
 type Logged struct {
+	Server   string  `json:"server,omitempty"` // set if several servers were asked
 	Time     int64   `json:"time"`
 	Client   string  `json:"client"`
 	Session  string  `json:"session"`
@@ -61,6 +62,27 @@ type Counts struct {
 	Denied int      `json:"denied"`
 	Failed int      `json:"failed"`
 	ByTool []ByTool `json:"byTool"`
+}
+
+// Add adds the figures of another log. A median becomes the average, a percentile the larger one.
+func (c *Counts) Add(o *Counts) {
+	c.Calls += o.Calls
+	c.Denied += o.Denied
+	c.Failed += o.Failed
+	for _, t := range o.ByTool {
+		i := slices.IndexFunc(c.ByTool, func(have ByTool) bool { return have.Tool == t.Tool })
+		if i < 0 {
+			c.ByTool = append(c.ByTool, t)
+			continue
+		}
+		have := &c.ByTool[i]
+		have.Median = (have.Median*float64(have.Calls) + t.Median*float64(t.Calls)) / float64(max(1, have.Calls+t.Calls))
+		have.P95 = max(have.P95, t.P95)
+		have.Calls += t.Calls
+		have.Denied += t.Denied
+		have.Failed += t.Failed
+	}
+	slices.SortStableFunc(c.ByTool, func(a, b ByTool) int { return b.Calls - a.Calls })
 }
 
 // ByTool holds figures of the calls of a tool. Median and P95 are times in ms.
@@ -98,7 +120,7 @@ func (l *Local) audit(_ context.Context, q auditQuery) (any, error) {
 	for i := range found.Entries {
 		e := &found.Entries[i]
 		out.Entries = append(out.Entries, Logged{
-			ms(e.Time), clientName(e, clients), e.Session, e.Tool, titleOf(e.Input), e.Decision.Behavior, e.Decision.Layer, e.Decision.Rule, e.Outcome, e.DurationMS, e.Decision.Reason, e.Error, string(e.Input),
+			"", ms(e.Time), clientName(e, clients), e.Session, e.Tool, titleOf(e.Input), e.Decision.Behavior, e.Decision.Layer, e.Decision.Rule, e.Outcome, e.DurationMS, e.Decision.Reason, e.Error, string(e.Input),
 		})
 	}
 	if q.Before == 0 {
