@@ -5,6 +5,7 @@ import { detail, facts, keep, serverName, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { Tail, ago, clock, line, plain, show, size, span } from './text.js';
 
+const lastBytes = 500_000; // of an output, that are shown first
 const shown = 10; // finished calls of a client, unless unfolded
 const stages = { waiting: 'waiting', deciding: 'being decided', settled: 'ready', running: 'running', done: 'finished' };
 const ends = (s) => (s === 'done' || s === 'ended' || s === 'exited' || s === 'failed' || s === 'stopped' || s === 'finished' || s === 'killed');
@@ -160,7 +161,9 @@ export function liveView() {
     if (current?.key === t.key) return;
     leaveTask();
     const tail = new Tail();
-    const own = (current = { type: 'task', key: t.key, next: 0, tail });
+    // The beginning of a long output is left out, as the tail would drop it.
+    const own = (current = { type: 'task', key: t.key, next: t.bytes > lastBytes ? -lastBytes : 0, tail });
+    tail.cut.hidden = own.next === 0;
     const follow = el('input', { type: 'checkbox', checked: true });
     own.head = el('div');
     own.state = el('p', { className: 'dim' }, 'Loading the output');
@@ -177,8 +180,8 @@ export function liveView() {
         own.state.textContent = part.binary ? 'The output is binary and is not shown.' : part.done ? (own.next > 0 ? 'The output is complete.' : 'The task wrote nothing.') : own.next > 0 ? '' : 'No output yet.';
         if (!part.binary) tail.append(String(part.text ?? ''), part.done);
         if (follow.checked && part.text) tail.element.scrollTop = tail.element.scrollHeight;
-        const more = String(part.text ?? '').length > 0;
-        if (!part.done || more) own.timer = setTimeout(poll, more ? 100 : 1_000);
+        if (part.missing > 0) tail.cut.hidden = false;
+        if (!part.done) own.timer = setTimeout(poll, part.more ? 50 : 1_000);
       } catch (err) {
         if (own.left) return;
         fill(own.state, failed(err, poll));

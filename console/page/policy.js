@@ -60,10 +60,10 @@ export function policyView() {
   function draw() {
     drawRules();
     const list = (title, items, row) => items?.length > 0 && [el('h3', null, title), el('ul', { className: 'plain' }, items.map((i) => el('li', null, row(i))))];
-    fill(remembered,
+    fill(remembered, data.problem && el('p', { className: 'note' }, line(data.problem, 400)),
       list('Always allowed', data.always, (a) => [chip(line(a.tool, 40), 'tool'), ' ', el('code', null, line(a.text, 500)), el('span', { className: 'dim' }, ' in ', line([a.roots].flat().filter(Boolean).join(', ') || 'no workspace', 300), a.when ? ` since ${clock(a.when)}` : '', '. Forget it with ', el('code', null, `mcp-toolset approvals --forget ${a.number}`))]) ||
         empty('Nothing is always allowed.', 'Always allow, at an approval, adds an entry.'),
-      list('Declined in this conversation', data.declined, (d) => (typeof d === 'string' ? show(d) : [chip(line(d.tool, 40), 'tool'), ' ', el('code', null, line(d.text ?? d.title ?? d.subject?.value ?? '', 500)), d.number > 0 && el('span', { className: 'dim' }, ' Lift it with ', el('code', null, `mcp-toolset approvals --lift ${d.number}`))])));
+      list('Declined in this conversation', data.declined, (d) => (typeof d === 'string' ? show(d) : [chip(line(d.tool, 40), 'tool'), ' ', el('code', null, line(d.text, 500)), d.wrote && [' ', line(`“${d.wrote}”`, 300)], d.number > 0 && el('span', { className: 'dim' }, ' Lift it with ', el('code', null, `mcp-toolset approvals --lift ${d.number}`))])));
   }
 
   function drawSuggestions({ rules: list, problem }) {
@@ -71,7 +71,7 @@ export function policyView() {
       ? empty('No suggestions.', problem ? show(problem) : 'When you have approved the same kind of call often, a rule for it is suggested here.')
       : list.map((s) => el('article', { className: 'copied suggestion' }, el('h3', null, el('code', null, line(s.rule, 300))),
         el('p', { className: 'dim' }, `Approved ${s.count} times. It would allow, among others:`), el('ul', { className: 'plain' }, (s.calls ?? []).slice(0, 10).map((c) => el('li', null, el('code', null, line(c, 300))))),
-        el('p', null, 'To add to ', el('code', null, line(s.file, 300)), ':'), el('pre', { className: 'code', tabIndex: 0, role: 'region', 'aria-label': 'Settings' }, show(s.settings)), copyButton(String(s.settings ?? ''), `Copy the settings for ${plain(s.rule, 80)}`))));
+        el('p', null, 'To add to ', s.file ? el('code', null, line(s.file, 300)) : 'your settings file', ':'), el('pre', { className: 'code', tabIndex: 0, role: 'region', 'aria-label': 'Settings' }, show(s.settings)), copyButton(String(s.settings ?? ''), `Copy the settings for ${plain(s.rule, 80)}`))));
   }
 
   let turn = 0;

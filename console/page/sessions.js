@@ -95,7 +95,7 @@ export function sessionsView() {
     const own = current;
     const { data, item } = own;
     const size = { changes: data.changes, calls: data.calls, work: data.work, events: data.events };
-    fill(own.head, el('h2', { tabIndex: -1 }, show(item.client || 'Session')), facts([['Workspace', item.root], ['Folder', item.dir !== item.root && item.dir], ['Mode', item.mode], ['Server', servers.size > 1 && serverName(item.server)], ['Since', clock(item.since)]]));
+    fill(own.head, el('h2', { tabIndex: -1 }, show(item.client || 'Session')), facts([['Workspace', item.root], ['Folder', item.dir !== item.root && item.dir], ['Mode', item.mode], ['Server', servers.size > 1 && serverName(item.server)], ['Since', clock(item.since)]]), data.problem && el('p', { className: 'note' }, line(data.problem, 400)));
     for (const [id, b] of own.tabs) {
       b.setAttribute('aria-pressed', id === own.tab);
       b.textContent = `${tabs.find(([t]) => t === id)[1]} ${size[id]?.length ?? 0}`;
@@ -163,8 +163,8 @@ export function sessionsView() {
     };
     element.update = (c) => {
       now = c;
-      fill(title, chip(line(c.tool, 40), 'tool'), ' ', line(untooled(c.tool, c.title) || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
-      fill(state, c.undone && chip('undone'), ' ', clock(c.time));
+      fill(title, `${c.n} `, chip(line(c.tool, 40), 'tool'), ' ', line(untooled(c.tool, c.title) || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
+      fill(state, c.undoes?.length > 0 && chip(`undo of ${c.undoes.slice(0, 5).join(', ')}`), c.undone && chip('undone'), ' ', clock(c.time));
       const b = body.querySelector('.row button');
       if (b) b.hidden = Boolean(c.undone);
     };
@@ -174,7 +174,7 @@ export function sessionsView() {
   const paths = (all, box) =>
     (all ?? []).length === 0
       ? el('p', { className: 'dim' }, 'No files.')
-      : all.map((p) => el('div', { className: 'path' }, el('h3', null, box?.(p), chip(line(p.what, 20), whats[p.what]), ' ', el('code', null, line(p.path, 500))), p.diff ? block(p.diff, { diff: true, name: `Diff of ${plain(p.path, 100)}` }) : el('p', { className: 'dim' }, 'No diff: not a text, or too large.')));
+      : all.map((p) => el('div', { className: 'path' }, el('h3', null, box?.(p), chip(line(p.what, 20), whats[p.what]), ' ', el('code', null, line(p.path, 500))), p.diff && block(p.diff, { diff: true, name: `Diff of ${plain(p.path, 100)}` }), (p.note || !p.diff) && el('p', { className: 'dim' }, line(p.note || 'No diff: not a text, or too large.', 300))));
 
   async function undo(own, c, change) {
     const all = (change.paths ?? []).map((p) => p.path);

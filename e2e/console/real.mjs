@@ -131,7 +131,7 @@ await check('two tabs, two servers, and a server that starts again', (cs) => pla
   await waits(two, 2);
   await page.bringToFront();
   await until(async () => {
-    await page.evaluate(() => document.querySelector('.actions button.main').click());
+    await page.evaluate(() => document.querySelector('.actions button.main')?.click());
     return (await page.innerText('#toast')) !== '';
   }, 'the answer');
   await waits(two, 1);
@@ -162,6 +162,33 @@ await check('the console ends and starts again', async (cs) => {
     await page.waitForSelector('[data-state=out]');
     const next = await tab(cs[0], await c.link());
     clean(next);
+  } finally {
+    await place.end();
+  }
+});
+
+await check('the console of an HTTP server: the link once, or the token', async (cs) => {
+  const place = new Place(binary);
+  try {
+    const s = await place.http();
+    const first = await open(cs, s.link);
+    await first.waitForFunction(() => document.querySelector('main').innerText.includes('Nothing waits for you.'));
+    clean(first);
+    const page = await open(cs, null);
+    equal((await page.goto(s.link)).status() >= 400, true, 'the used link');
+    await page.goto(s.base);
+    await axe(page, 'login');
+    await page.getByLabel('Token').fill('wrong');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForFunction(() => document.querySelector('input[type=password]')?.value === '');
+    await page.getByLabel('Token').fill(s.token);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForSelector('[data-state=live]');
+    assert(!page.url().includes(s.token), 'the token is in the address');
+    await go(page, 'policy');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.waitForSelector('[role=status] .code');
+    clean(page);
   } finally {
     await place.end();
   }

@@ -92,6 +92,18 @@ export class Place {
     };
   }
 
+  // http starts a server over HTTP. It returns the base of its console and the link.
+  async http(...args) {
+    this.env.MCP_TOOLSET_TOKEN = 'a-token-for-tests-only';
+    const p = this.start(['http', '--settings', this.settings, '--addr', '127.0.0.1:0', ...args, this.root]);
+    for (let i = 0; i < 500 && p.exitCode === null; i++) {
+      const link = /http:\S+\/console\/login\?key=\w+/.exec(p.errors)?.[0];
+      if (link) return { process: p, link, base: new URL('/console/', link).href, token: this.env.MCP_TOOLSET_TOKEN };
+      await new Promise((r) => setTimeout(r, 20));
+    }
+    throw new Error(`no link: ${p.errors}`);
+  }
+
   async end() {
     for (const p of this.running) {
       if (p.exitCode !== null || p.signalCode !== null) continue;

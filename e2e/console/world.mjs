@@ -92,7 +92,8 @@ export function world(now = Date.now()) {
     'POST stop': (b) => ({ text: b.task ? `Task ${b.task} was stopped.` : `Call ${b.call} was stopped.` }),
     'GET task': (q) => {
       const text = w.output?.[q.id] ?? '> shop@1.0.0 dev\n> vite\n\n\x1b[32m  ready\x1b[0m in 312 ms\n  Local: http://localhost:5173/\n';
-      return { text: text.slice(Number(q.from)), next: text.length, done: q.id === '778899', binary: false };
+      const from = Number(q.from) < 0 ? Math.max(0, text.length + Number(q.from)) : Number(q.from);
+      return { text: text.slice(from), next: text.length, done: q.id === '778899', binary: false };
     },
     'GET session': () => ({
       calls: [
