@@ -3,7 +3,7 @@ import { button, chip, el, empty, failed, fill, oops, say, toast } from './dom.j
 import { List } from './list.js';
 import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
 import { approvals, get, post, servers } from './store.js';
-import { ago, block, clock, input, isHidden, line, plain, show, span } from './text.js';
+import { ago, block, clock, holdsHidden, input, line, plain, show, span } from './text.js';
 
 // An answer counts only this long after its call appeared, so that a key or click that was
 // meant for something else decides nothing.
@@ -91,7 +91,7 @@ export function approvalsView() {
   function contents(d) {
     const asks = Array.isArray(d.questions) && d.questions.length > 0;
     return [
-      el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', show(untooled(d.tool, d.title).slice(0, 500))),
+      el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', line(untooled(d.tool, d.title), 200)),
       facts([
         ['Asked because', asks ? '' : d.reason],
         ['Folder', d.dir],
@@ -111,16 +111,19 @@ export function approvalsView() {
   function call(d) {
     const out = [];
     const json = String(d.input ?? '');
-    if (isHidden(json) || isHidden(String(d.preview ?? ''))) out.push(el('p', { className: 'note' }, 'This call contains characters that do not show. They are in boxes ', el('span', { className: 'hid' }, 'like this'), '.'));
+    let fields;
+    try {
+      fields = JSON.parse(json);
+    } catch {
+      fields = json;
+    }
+    // The preview spells them out, which is how a text that spells them out looks too.
+    const hides = holdsHidden(fields);
+    if (hides) out.push(el('p', { className: 'note' }, 'This call contains characters that do not show. In the fields of the input they are in boxes ', el('span', { className: 'hid' }, 'like this'), '.'));
     const parts = Array.isArray(d.command) ? d.command : null;
     let skip = [];
     if (parts) {
-      let text;
-      try {
-        text = JSON.parse(json).command;
-      } catch {
-        text = undefined;
-      }
+      const text = fields?.command;
       if (typeof text === 'string') {
         skip = ['command'];
         out.push(el('h3', null, 'Command'), block(text, { name: 'Command' }));
@@ -133,7 +136,7 @@ export function approvalsView() {
       out.push(el('h3', null, d.kind === 'diff' ? 'Change' : 'Preview'), block(d.preview, { diff: d.kind === 'diff', name: 'Change' }));
       if (d.partial) out.push(el('p', { className: 'note' }, 'The preview is not complete. The input below is.'));
     }
-    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial }));
+    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial && !hides }));
     return out;
   }
 

@@ -194,7 +194,7 @@ export function liveView() {
   function drawTask(t) {
     const focus = keep(current.head);
     fill(current.head, el('h2', { tabIndex: -1 }, chip(line(t.kind, 20), 'tool'), ' ', show(plain(t.title || t.id, 500))),
-      facts([['State', t.state], ['Detail', t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
+      facts([['State', t.state], ['Detail', t.detail !== t.state && t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
       !over(t) && el('div', { className: 'row' }, button('Stop this task', () => stopTask(t), { className: 'danger' })));
     focus(current.head.querySelector('button') ?? pane);
   }

@@ -28,6 +28,12 @@ export function isHidden(text) {
   return false;
 }
 
+// holdsHidden reports whether a text in a JSON value, or a name in it, has such characters.
+export function holdsHidden(v) {
+  if (typeof v === 'string') return isHidden(v);
+  return typeof v === 'object' && v !== null && Object.entries(v).some(([k, x]) => isHidden(k) || holdsHidden(x));
+}
+
 // show returns the nodes of a text.
 export function show(text) {
   text = String(text ?? '');
