@@ -40,6 +40,7 @@ type source struct {
 func (s *source) Watch(ctx context.Context, send func(feed.Update) error) error {
 	s.mu.Lock()
 	s.watched++
+	updates := s.updates
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -53,7 +54,7 @@ func (s *source) Watch(ctx context.Context, send func(feed.Update) error) error 
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case u, ok := <-s.updates:
+		case u, ok := <-updates:
 			if !ok {
 				return io.EOF
 			}
@@ -428,8 +429,11 @@ func TestStream(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
-	close(w.source.updates)
+	w.source.mu.Lock()
+	ended := w.source.updates
 	w.source.updates = make(chan feed.Update)
+	w.source.mu.Unlock()
+	close(ended)
 	for _, e := range []*events{a, b} {
 		if got := e.next(t); got != `gone {"id":"s1"}` {
 			t.Errorf("%s", got)
@@ -469,7 +473,7 @@ func TestSlow(t *testing.T) {
 		slow := h.join()
 		synctest.Wait()
 		h.take(slow)
-		last := uint64(10_000)
+		last := uint64(3000)
 		for n := uint64(1); n <= last; n++ {
 			s.updates <- feed.Update{Calls: []feed.Call{{Number: n, Stage: "done", Title: strings.Repeat("x", 1000)}}}
 		}

@@ -38,6 +38,7 @@ type hub struct {
 	done    sync.WaitGroup
 	state   map[string]*watched
 	last    uint64 // id of the last event
+	closed  bool
 }
 
 // watched is the state of one server.
@@ -75,7 +76,7 @@ func newHub(s Servers) *hub {
 func (h *hub) join() *stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.streams) >= maxStreams {
+	if h.closed || len(h.streams) >= maxStreams {
 		return nil
 	}
 	s := &stream{ready: make(chan struct{}, 1), whole: true}
@@ -104,7 +105,7 @@ func (h *hub) leave(s *stream) {
 // close ends all watching and waits for its end.
 func (h *hub) close() {
 	h.mu.Lock()
-	if h.stop != nil {
+	if h.closed = true; h.stop != nil {
 		h.stop()
 	}
 	h.mu.Unlock()

@@ -32,7 +32,7 @@ func PendingText(number int, tool string) *fault.Fault {
 	}
 	return fault.New(
 		fmt.Sprintf("approval %d is pending", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then %s.", number, number, again))
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) or to answer in `mcp-toolset console`, on the machine of the server, then %s.", number, number, again))
 }
 
 // UnavailableText returns the fault for a call that the user cannot be asked
