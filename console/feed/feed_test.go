@@ -426,9 +426,9 @@ func TestMalformed(t *testing.T) {
 		}
 		conn.Close()
 	}
-	p := &socket.Peer{Line: []byte("feed policy 0\n"), Refused: socket.ErrBelow}
+	p := &socket.Peer{Line: []byte("feed policy 0\n"), Refused: errors.New("refused")}
 	_, _, err := readRequest(p)
-	if got := err.Error(); got != socket.ErrBelow.Error()+". Start the console in a terminal of your own." {
+	if got := err.Error(); got != "refused. Start the console in a terminal of your own." {
 		t.Errorf("%s", got)
 	}
 }
