@@ -149,7 +149,7 @@ export function approvalsView() {
   function actions(d) {
     // The texts of the server also name flags of its commands.
     const why = typeof d.always === 'string' ? d.always.replace(/; approve it without --always$/, '') : '';
-    const reason = el('input', { type: 'text', name: 'reason', maxLength: 2000, autocomplete: 'off', placeholder: 'optional; the model gets it' });
+    const reason = el('input', { type: 'text', name: 'reason', maxLength: 500, autocomplete: 'off', placeholder: 'optional; the model gets it' });
     const deny = el('form', { className: 'reason', hidden: true }, el('label', { className: 'field' }, el('span', null, 'Reason'), reason), el('button', { type: 'submit', className: 'danger', data: { arm: '' } }, 'Deny'), button('Back', () => closeDeny()));
     deny.onsubmit = (e) => {
       e.preventDefault();

@@ -1,8 +1,8 @@
 // The view of the audit log.
 import { button, chip, el, empty, failed, fill, select } from './dom.js';
 import { List } from './list.js';
-import { ServerChoice, detail, facts, split, untooled } from './parts.js';
-import { get, servers } from './store.js';
+import { ServerChoice, detail, facts, serverName, split, untooled } from './parts.js';
+import { get } from './store.js';
 import { clock, input, line, show, span } from './text.js';
 
 const pageSize = 200;
@@ -40,7 +40,7 @@ export function auditView() {
 
   function open(e) {
     fill(one, el('h2', { tabIndex: -1 }, chip(line(e.tool, 80), 'tool'), ' ', show(untooled(e.tool, e.title).slice(0, 500))),
-      facts([['Outcome', e.outcome], ['Decision', e.decision], ['Layer', e.layer], ['Rule', e.rule], ['Reason', e.reason], ['Error', e.error], ['Time', clock(e.time)], ['Duration', span(e.ms)], ['Client', e.client], ['Server', e.server]]),
+      facts([['Outcome', e.outcome], ['Decision', e.decision], ['Layer', e.layer], ['Rule', e.rule], ['Reason', e.reason], ['Error', e.error], ['Time', clock(e.time)], ['Duration', span(e.ms)], ['Client', e.client], ['Server', e.server && serverName(e.server)]]),
       e.input !== undefined && e.input !== null && e.input !== '' && [el('h3', null, 'Input'), input(typeof e.input === 'string' ? e.input : JSON.stringify(e.input))], el('hr'));
     pane.scrollTop = 0;
   }
@@ -54,8 +54,6 @@ export function auditView() {
           el('tbody', null, rows.map((t) => el('tr', null, el('th', { scope: 'row' }, line(t.tool, 60)), [t.calls, t.denied, t.failed].map((n) => el('td', { className: 'num' }, (n ?? 0).toLocaleString('en'))), [t.median, t.p95].map((n) => el('td', { className: 'num' }, span(n)))))))));
   }
 
-  // With a single server its log is the one of all.
-  const where = () => choice.value || (servers.size === 1 ? [...servers.keys()][0] : '');
   const drawList = () => list.set(next ? [...entries, { more: true, key: 'more' }] : entries);
 
   async function load() {
@@ -63,7 +61,7 @@ export function auditView() {
     loading = true;
     info.textContent = 'Loading';
     try {
-      const d = await get('audit', { server: where(), ...query, limit: pageSize });
+      const d = await get('audit', { server: choice.value, ...query, limit: pageSize });
       if (own !== turn) return;
       loading = false;
       entries = (d.entries ?? []).map((e, i) => ({ ...e, key: `${own}/${i}` }));
@@ -87,7 +85,7 @@ export function auditView() {
     const own = turn;
     loading = true;
     try {
-      const d = await get('audit', { server: where(), ...query, before: next, limit: pageSize });
+      const d = await get('audit', { server: choice.value, ...query, before: next, limit: pageSize });
       if (own !== turn) return;
       loading = false;
       const at = entries.length;

@@ -16,8 +16,7 @@ export async function started(contexts, options, fn, w = world(NOW)) {
     await page.clock.install({ time: options.paused ? NOW - 3_600_000 : NOW });
     if (options.paused) await page.clock.pauseAt(NOW);
     await page.goto(m.url);
-    await settle(page);
-    await page.waitForSelector('[data-state=live]');
+    await shown(page, '[data-state=live]');
     await fn(page, m);
     clean(page);
   } finally {

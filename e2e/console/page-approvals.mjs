@@ -99,7 +99,7 @@ await check('two tabs', async (cs) => {
   await one.bringToFront();
   // The tab that comes to the front counts a second again.
   await until(async () => {
-    await one.evaluate(() => document.querySelector('.detail button.main').click());
+    await one.evaluate(() => document.querySelector('.detail button.main')?.click());
     return m.posts.length > 0;
   }, 'the answer');
   await one.waitForFunction(() => document.querySelector('.detail h2')?.innerText.includes('make test'), null, { polling: 50 });

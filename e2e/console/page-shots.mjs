@@ -10,13 +10,12 @@ const shots = join(dirname(fileURLToPath(import.meta.url)), '../../docs/console'
 mkdirSync(shots, { recursive: true });
 await check('screenshots', async (cs) => {
   for (const [name, options] of [['', {}], ['-360', { viewport: { width: 360, height: 640 } }]]) {
-    await started(cs, { colorScheme: 'light', reducedMotion: 'reduce', ...options }, async (page) => {
+    await started(cs, { paused: true, colorScheme: 'light', reducedMotion: 'reduce', ...options }, async (page) => {
       for (const v of views) {
         if (name && v !== 'approvals') continue;
         await go(page, v);
         await settle(page, 1_200);
-        if (v === 'approvals' && !name) await page.locator('[role=option]').nth(1).click();
-        if (v === 'live') await page.locator('.tasks [role=option]').nth(1).click();
+          if (v === 'live') await page.locator('.tasks [role=option]').nth(1).click();
         if (v === 'sessions') {
           await page.locator('[role=option]', { hasText: 'claude-code' }).click();
           await settle(page);

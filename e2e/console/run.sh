@@ -20,7 +20,16 @@ if [ -z "${CHROMIUM:-}" ]; then
 fi
 CONSOLE_DIR=$("$here/install.sh")
 export CHROMIUM CONSOLE_DIR
+if [ -z "$binary" ]; then
+	exec node "$here/page.mjs"
+fi
+# Both at once: each waits more than it works.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+node "$here/real.mjs" "$binary" >"$log" 2>&1 &
+real=$!
 failed=0
 node "$here/page.mjs" || failed=1
-[ -z "$binary" ] || node "$here/real.mjs" "$binary" || failed=1
+wait "$real" || failed=1
+cat "$log"
 exit $failed
