@@ -495,3 +495,46 @@ func TestSlow(t *testing.T) {
 		h.close()
 	})
 }
+
+// silent is a server that refuses to be watched.
+type silent struct{ source }
+
+func (s *silent) Watch(context.Context, func(feed.Update) error) error {
+	return &feed.Error{Status: http.StatusBadGateway, Fact: "it is too old", Next: "Restart it."}
+}
+
+// TestProblem checks that a server that cannot be watched is shown once with the reason, and goes
+// when it ends.
+func TestProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		present := map[string]feed.Source{"s1": &silent{}}
+		var mu sync.Mutex
+		h := newHub(func() (map[string]feed.Source, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return present, nil
+		})
+		s := h.join()
+		time.Sleep(3 * findEvery)
+		synctest.Wait()
+		got := h.take(s)
+		if len(got) != 1 || !strings.Contains(string(got[0].data), `"problem":"it is too old. Restart it."`) || !strings.Contains(string(got[0].data), `"tasks":[]`) {
+			t.Errorf("%d %s", len(got), got[0].data)
+		}
+		time.Sleep(3 * findEvery)
+		synctest.Wait()
+		if got := h.take(s); len(got) != 0 {
+			t.Errorf("%s", got[0].data)
+		}
+		mu.Lock()
+		present = map[string]feed.Source{}
+		mu.Unlock()
+		time.Sleep(3 * findEvery)
+		synctest.Wait()
+		if got := h.take(s); len(got) != 1 || got[0].event != "gone" {
+			t.Errorf("%d events", len(got))
+		}
+		h.leave(s)
+		h.close()
+	})
+}

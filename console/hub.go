@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mcp-toolset/console/feed"
-	"mcp-toolset/internal/text/plain"
 )
 
 const (
@@ -218,14 +217,13 @@ func (h *hub) find(ctx context.Context) {
 
 // watch follows one server until ctx or the server ends.
 func (h *hub) watch(ctx context.Context, id string, source feed.Source, w *watched) {
-	began := false // this time
 	err := source.Watch(ctx, func(u feed.Update) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		began, w.known = true, true
+		w.known = true
 		h.apply(id, w, u)
 		return nil
 	})
@@ -237,15 +235,17 @@ func (h *hub) watch(ctx context.Context, id string, source feed.Source, w *watch
 	w.alive = false
 	var refused *feed.Error
 	switch {
-	case began || !errors.As(err, &refused):
+	case !errors.As(err, &refused):
 		// It has ended, or was killed before.
 		delete(h.state, id)
 		if w.known {
 			h.send("gone", map[string]string{"id": id})
 		}
 	case w.Problem != refused.Error(): // tried again with the next search
-		w.Server = feed.Server{ID: id, Name: id, Problem: plain.Line(refused.Error()), Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}
-		w.known = true
+		if !w.known {
+			w.Server = feed.Server{ID: id, Name: id, Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}
+		}
+		w.known, w.Problem = true, refused.Error()
 		h.send("server", map[string]any{"server": w.whole()})
 	}
 }

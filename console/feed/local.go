@@ -12,6 +12,7 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 )
 
@@ -20,6 +21,13 @@ const (
 	// looks for those of tasks and sessions each slow ticks.
 	tick = 100 * time.Millisecond
 	slow = 5
+	// beat is the number of ticks after which a watcher gets an empty update, so that it notices a
+	// server that does not answer.
+	beat = 100
+	// many is the number of approvals beyond which their list is sent only each slow ticks, and
+	// maxShown the limit of a text in that list, in characters.
+	many     = 100
+	maxShown = 2000
 )
 
 // Config holds the parts of a server that its feed describes. Fields with a documented zero value
@@ -132,7 +140,7 @@ func (l *Local) Watch(ctx context.Context, send func(Update) error) error {
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		if u := w.next(n%slow == 0); !reflect.ValueOf(u).IsZero() {
+		if u := w.next(n%slow == 0); n%beat == 0 || !reflect.ValueOf(u).IsZero() {
 			if err := send(u); err != nil {
 				return err
 			}
@@ -186,7 +194,7 @@ func (w *watcher) next(all bool) (u Update) {
 		}
 		w.finished, w.calls = finished, now
 	}
-	if g := l.Approvals.Generation(); g != w.generation || all {
+	if g := l.Approvals.Generation(); g != w.generation && len(w.approvals) <= many || all {
 		w.generation = g
 		if list := l.approvals(); !reflect.DeepEqual(list, w.approvals) {
 			w.approvals, u.Approvals = list, &list
@@ -228,11 +236,19 @@ func callOf(r concurrency.Record, waits string, views map[string]session.View) C
 	}
 }
 
-// approvals returns what waits for the user.
+// approvals returns what waits for the user, with long texts cut: GET approval has them in full.
 func (l *Local) approvals() []Approval {
 	out := []Approval{}
 	for _, i := range l.Approvals.Items(0) {
-		out = append(out, approvalOf(i))
+		a := approvalOf(i)
+		for _, text := range []*string{&a.Title, &a.Reason, &a.Covers, &a.Opens, &a.Further} {
+			*text = plain.Cut(*text, maxShown)
+		}
+		a.Questions = slices.Clone(a.Questions)
+		for i := range a.Questions {
+			a.Questions[i].Body = plain.Cut(a.Questions[i].Body, maxShown)
+		}
+		out = append(out, a)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ const (
 	sendWithin   = 30 * time.Second
 	askWithin    = 60 * time.Second
 	dialWithin   = 5 * time.Second
+	silentFor    = 30 * time.Second // a server sends an update each 10 s
 	paramsWithin = 5 * time.Second
 )
 
@@ -153,11 +155,14 @@ func (r Remote) Watch(ctx context.Context, send func(Update) error) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	in := bufio.NewReaderSize(conn, socket.MaxLine)
 	for {
+		_ = conn.SetReadDeadline(time.Now().Add(silentFor))
 		line, err := readDocument(in)
-		if err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return &Error{http.StatusGatewayTimeout, "the server does not answer", "It may be stopped or busy; it is tried again."}
+		case err != nil:
 			return err
 		}
 		var u struct {
