@@ -165,8 +165,10 @@ function set(now) {
 function lost(status) {
   source?.close();
   clearTimeout(retry);
-  if (status === 401) set('out');
-  else {
+  if (status === 401) {
+    set('out');
+    yieldLead?.();
+  } else {
     set(status === 429 ? 'full' : 'waiting');
     retry = setTimeout(connect, status === 429 ? 10_000 : 2_000);
   }
@@ -190,6 +192,7 @@ export function connect() {
       }
       handle(data);
       set(token() ? 'live' : 'keyless');
+      lead();
     });
   }
   own.onerror = async () => {
@@ -207,11 +210,29 @@ export function connect() {
 // A browser has at most six connections to a server without TLS, and each stream is one. So
 // one page, the leader, has a stream always, for the notifications; others only in view.
 let leader = !navigator.locks;
-navigator.locks?.request('mcp-toolset-console', () => {
-  leader = true;
-  if (state === 'paused') connect();
-  return new Promise(() => {}); // until the page ends
-});
+let asked = false; // whether this page leads or waits for it
+let yieldLead = null;
+
+// lead makes this page the leader when no other one is. A page without a login is none.
+function lead() {
+  if (asked || !navigator.locks) return;
+  asked = true;
+  navigator.locks.request('mcp-toolset-console', () => {
+    if (state === 'out') {
+      asked = false;
+      return undefined;
+    }
+    leader = true;
+    if (state === 'paused') connect();
+    return new Promise((done) => {
+      yieldLead = () => {
+        leader = asked = false;
+        yieldLead = null;
+        done();
+      };
+    });
+  });
+}
 
 document.addEventListener('visibilitychange', () => {
   if (document.hidden && !leader && source && state !== 'out') {
@@ -219,7 +240,7 @@ document.addEventListener('visibilitychange', () => {
     source = null;
     clearTimeout(retry);
     set('paused');
-  } else if (!document.hidden && state === 'paused') connect();
+  } else if (!document.hidden && (state === 'paused' || state === 'out')) connect(); // another page may have logged in
 });
 // A page from the cache of the browser has lost its stream.
 addEventListener('pageshow', (e) => e.persisted && connect());

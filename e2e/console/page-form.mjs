@@ -1,5 +1,5 @@
 // Keys, axe, widths, empty states, failures of the connection.
-import { assert, axe, check, clean, equal, open } from './lib.mjs';
+import { assert, axe, check, clean, equal, open, tab } from './lib.mjs';
 import { mock, storage } from './mock.mjs';
 import { focused, go, settle, shown, started, views } from './mocked.mjs';
 import { NOW, world } from './world.mjs';
@@ -31,6 +31,12 @@ await check('disconnected, restarted, logged out, too many pages', async (cs) =>
   await page.waitForSelector('[data-state=out]');
   assert((await page.locator('#banner').innerText()).includes('Press Enter in the terminal'), 'no next step');
   await axe(page, 'logged out');
+  // Another page has logged in; this one notices when it comes into view.
+  m.refuse = 0;
+  const other = await tab(cs[0], m.url);
+  await other.evaluate(() => navigator.locks.query()).then(({ held }) => equal(held.length, 1, 'leaders'));
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.waitForSelector('[data-state=live]');
   clean(page);
   m.close();
 });
