@@ -118,7 +118,7 @@ func (l *Local) decide(_ context.Context, d decision) (any, error) {
 	}
 	title := fmt.Sprintf("approval %d", d.Number)
 	if items := l.Approvals.Items(d.Number); len(items) == 1 {
-		title = approval.CallText(items[0])
+		title = plain.Line(approval.CallText(items[0]))
 	}
 	var err error
 	text := ""
