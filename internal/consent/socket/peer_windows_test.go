@@ -69,7 +69,7 @@ func TestPipe(t *testing.T) {
 // TestPipeName checks that a file can only name pipes of servers, and that a
 // server that has ended does not count as one that does not answer.
 func TestPipeName(t *testing.T) {
-	s := open(t, t.TempDir())
+	s := open(t)
 	at := filepath.Join(s.At(), pointerName)
 	for _, name := range []string{"", `\\.\pipe\other`, pipePrefix, pipePrefix + `a\b`, `\\host\pipe\mcp-toolset-approval-a`, `C:\x`} {
 		if err := os.WriteFile(at, []byte(name), 0o600); err != nil {
@@ -88,8 +88,13 @@ func TestPipeName(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, dir string) *Server {
+func open(t *testing.T) *Server {
 	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // Wine cannot remove all of it
 	s := New(dir, slog.New(slog.DiscardHandler))
 	s.Handle("", func(context.Context, *Peer) {})
 	if err := s.Open(); err != nil {
