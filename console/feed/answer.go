@@ -11,6 +11,7 @@ import (
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/policy"
 )
 
 // answers maps requests to the functions that answer them.
@@ -89,7 +90,9 @@ func (l *Local) commandParts(ctx context.Context, i approval.Item) (out []Part) 
 	}
 	for n, d := range e.Parts {
 		p := Part{Text: d.Text, NeedsApproval: marked[n], Why: d.Reason}
-		if where := d.Location(); where != "" {
+		if where := d.Location(); marked[n] && d.Behavior == policy.Allow {
+			p.Why = i.Reason // by itself the part would be allowed
+		} else if where != "" {
 			p.Why = fmt.Sprintf("%s (%s of %s)", d.Reason, d.Rule, where)
 		}
 		out = append(out, p)

@@ -185,13 +185,14 @@ func TestDecide(t *testing.T) {
 			Parts: []policy.PartDecision{
 				{Text: "ls", Behavior: policy.Allow, Reason: "it only reads"},
 				{Text: "make", Behavior: policy.Ask, Reason: "the rule asks", Rule: "Bash(make)", Source: "/s.json", Line: 3},
+				{Text: "cat /x", Behavior: policy.Allow, Reason: "it only reads"},
 			},
-			Deciding: []int{1},
+			Deciding: []int{1, 2},
 		}
 	}})
 	r := w.remote()
 	i := w.pend("ls && make")
-	if got, want := w.ask(r, "approval", `{"number":1}`), `"command":[{"text":"ls","needsApproval":false,"why":"it only reads"},{"text":"make","needsApproval":true,"why":"the rule asks (Bash(make) of /s.json:3)"}],"kind":"command"}`; !strings.HasSuffix(got, want) {
+	if got, want := w.ask(r, "approval", `{"number":1}`), `"command":[{"text":"ls","needsApproval":false,"why":"it only reads"},{"text":"make","needsApproval":true,"why":"the rule asks (Bash(make) of /s.json:3)"},{"text":"cat /x","needsApproval":true,"why":"a rule asks"}],"kind":"command"}`; !strings.HasSuffix(got, want) {
 		t.Errorf("%s", got)
 	}
 	decide := func(key, do string) string {
