@@ -29,6 +29,7 @@ import (
 
 	"mcp-toolset/console/feed"
 	"mcp-toolset/console/page"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Path begins the paths of the console.
@@ -370,7 +371,11 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params 
 	}
 	sources, err := c.Servers()
 	source := sources[to.Server]
-	if err != nil || source == nil {
+	if err != nil {
+		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Look at the state folder."})
+		return
+	}
+	if source == nil {
 		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "the server does not run any more", Next: "Look at the list of servers."})
 		return
 	}
@@ -380,7 +385,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params 
 	case errors.As(err, &refused):
 		c.fail(w, r, refused)
 	case err != nil:
-		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: err.Error(), Next: "Try again."})
+		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Try again."})
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(result)

@@ -509,10 +509,11 @@ func TestProblem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		present := map[string]feed.Source{"s1": &silent{}}
 		var mu sync.Mutex
+		var failed error
 		h := newHub(func() (map[string]feed.Source, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			return present, nil
+			return present, failed
 		})
 		s := h.join()
 		time.Sleep(3 * findEvery)
@@ -528,6 +529,23 @@ func TestProblem(t *testing.T) {
 		}
 		mu.Lock()
 		present = map[string]feed.Source{}
+		mu.Unlock()
+		time.Sleep(3 * findEvery)
+		synctest.Wait()
+		if got := h.take(s); len(got) != 1 || got[0].event != "gone" {
+			t.Errorf("%d events", len(got))
+		}
+		// Nor can servers be found at all for a while.
+		mu.Lock()
+		failed = errors.New("the folder is not private")
+		mu.Unlock()
+		time.Sleep(3 * findEvery)
+		synctest.Wait()
+		if got := h.take(s); len(got) != 1 || !strings.Contains(string(got[0].data), `"problem":"the folder is not private"`) {
+			t.Errorf("%d events", len(got))
+		}
+		mu.Lock()
+		failed = nil
 		mu.Unlock()
 		time.Sleep(3 * findEvery)
 		synctest.Wait()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-toolset/console/feed"
+	"mcp-toolset/internal/text/plain"
 )
 
 const (
@@ -195,7 +196,8 @@ func (h *hub) follow(ctx context.Context) {
 func (h *hub) find(ctx context.Context) {
 	sources, err := h.servers()
 	if err != nil {
-		return // the state folder cannot be read; the requests report it
+		h.trouble(err)
+		return
 	}
 	for id, source := range sources {
 		if w := h.state[id]; w == nil || !w.alive {
@@ -213,6 +215,20 @@ func (h *hub) find(ctx context.Context) {
 			h.send("gone", map[string]string{"id": id})
 		}
 	}
+}
+
+// noServers is the id under which the reason is shown why no servers can be found.
+const noServers = "servers"
+
+// trouble shows why no servers can be found. The caller must hold the lock.
+func (h *hub) trouble(err error) {
+	text := plain.Line(err.Error())
+	if w := h.state[noServers]; w != nil && w.Problem == text {
+		return
+	}
+	w := &watched{known: true, Server: feed.Server{ID: noServers, Name: noServers, Problem: text, Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}}
+	h.state[noServers] = w
+	h.send("server", map[string]any{"server": w.whole()})
 }
 
 // watch follows one server until ctx or the server ends.
