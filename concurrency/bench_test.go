@@ -13,11 +13,12 @@ func isUnsafe(context.Context) (bool, error) { return false, nil }
 func nothing(context.Context) func()         { return nil }
 
 // BenchmarkRun measures the overhead of the scheduler per call: without Now and
-// Observe, with Now as in a server, and with Observe as for a trace.
+// Observe, with Now, with Left as in a server, and with Observe as for a trace.
 func BenchmarkRun(b *testing.B) {
 	for name, config := range map[string]Config{
 		"bare":     {},
 		"timed":    {Now: time.Now},
+		"served":   {Now: time.Now, Left: func(Record) {}},
 		"observed": {Now: time.Now, Observe: func(Record) {}},
 	} {
 		for _, lanes := range []int{1, 8} {

@@ -38,8 +38,9 @@ type Record struct {
 	Kind, Title string
 	Safe        bool
 	Ran         bool
-	Shared      bool // whether it shared the result of another call
-	Cancelled   bool // whether it was cancelled before it left
+	Shared      bool   // whether it shared the result of another call
+	Cancelled   bool   // whether it was cancelled before it left
+	Outcome     string // set by Ticket.Outcome; "" if it is not known
 	Times
 }
 
@@ -59,8 +60,38 @@ func (t *Ticket) notify(stage Stage) {
 func (t *Ticket) record() Record {
 	return Record{
 		Lane: t.lane.name, LaneNumber: t.lane.number, Number: t.number, Kind: t.kind, Title: t.title,
-		Safe: t.safe, Ran: t.ran, Shared: t.shared, Cancelled: t.wasCancelled, Times: t.times,
+		Safe: t.safe, Ran: t.ran, Shared: t.shared, Cancelled: t.wasCancelled, Outcome: t.outcome, Times: t.times,
 	}
+}
+
+// Present is a call that has not left.
+type Present struct {
+	Record        // with its Stage
+	Waits  string // what it waits for; "" if it does not wait
+}
+
+// Present returns all calls that have not left, in no order.
+func (s *Scheduler) Present() (out []Present) {
+	s.lock()
+	defer s.mu.Unlock()
+	for l := range s.lanes {
+		for _, t := range l.tickets {
+			if t.state == done {
+				continue
+			}
+			p := Present{t.record(), t.waitsFor()}
+			p.Stage = presentStages[t.state]
+			if t.state == deciding && !t.begun {
+				p.Turn = t.since
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+var presentStages = [...]Stage{
+	waiting: StageArrived, deciding: StageTurn, ready: StageSettled, settled: StageSettled, head: StageSettled, running: StageStarted,
 }
 
 // Stats holds counts and waiting times since the start.

@@ -36,6 +36,8 @@ type Config struct {
 	// reported only when Run or Leave is called, because only then the kind of
 	// the call is known. It may be nil.
 	Observe func(Record)
+	// Left is called when a call has left, as Observe is. It may be nil.
+	Left func(Record)
 }
 
 // Scheduler orders the calls of all lanes. It is safe for concurrent use.

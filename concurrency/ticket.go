@@ -34,6 +34,7 @@ type Ticket struct {
 	followers   []*Ticket // the calls that wait for it
 
 	kind, title  string
+	outcome      string
 	ctx          context.Context         // the context of Run; nil before Run
 	cancel       context.CancelCauseFunc // cancels ctx
 	burstCancels []burstCancel           // bursts cancelled before Run
@@ -56,6 +57,13 @@ func (t *Ticket) Label(kind, title string) {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	t.kind, t.title = kind, title
+}
+
+// Outcome sets a word for the end of the call, for Record.Outcome.
+func (t *Ticket) Outcome(word string) {
+	t.lane.s.lock()
+	defer t.lane.s.mu.Unlock()
+	t.outcome = word
 }
 
 // Run takes the call through its place, and then leaves it.
@@ -236,6 +244,12 @@ func (t *Ticket) leave(effect func(), idle bool) {
 	}
 	if left {
 		t.notify(StageLeft)
+		if f := t.lane.s.config.Left; f != nil {
+			t.lane.s.lock()
+			r := t.record()
+			t.lane.s.mu.Unlock()
+			f(r)
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ func TestWebSearchUpstream(t *testing.T) {
 	}
 	p := startPlace(t, placeOptions{settings: fmt.Sprintf(settings, "")})
 	h := connect(t, p, false, nil)
-	const refused = "WebSearch: failed: mcp__far_away__echo: refused by policy: the server far.away does not declare that the tool destroys nothing; approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on the machine of the server, then send exactly this call again."
+	const refused = "WebSearch: failed: mcp__far_away__echo: refused by policy: the server far.away does not declare that the tool destroys nothing; approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) or to answer in `mcp-toolset console`, on the machine of the server, then send exactly this call again."
 	if o := h.call("WebSearch", `{"query":"go lang"}`); !o.failed || o.text != refused {
 		t.Error(o.show())
 	}

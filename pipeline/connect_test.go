@@ -43,7 +43,7 @@ func TestConnections(t *testing.T) {
 		return nil
 	}
 	folder := b.approvals(t)
-	const unknown = "no rule names the host %; approval # is pending. Ask the user to run `mcp-toolset approve #` (or `mcp-toolset deny #`) on the machine of the server, then run the command again."
+	const unknown = "no rule names the host %; approval # is pending. Ask the user to run `mcp-toolset approve #` (or `mcp-toolset deny #`) or to answer in `mcp-toolset console`, on the machine of the server, then run the command again."
 	pending := func(host, number string) string {
 		return strings.NewReplacer("%", host, "#", number).Replace(unknown)
 	}

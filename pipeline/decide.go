@@ -98,7 +98,9 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 	if store := c.p.Approvals; store != nil {
 		v := c.Session.View()
 		for _, name := range c.names() {
-			req.Declined = req.Declined || store.Declined(v.ID, name, c.subject)
+			if declined, wrote := store.Declined(v.ID, name, c.subject); declined {
+				req.Declined, req.Wrote = true, wrote
+			}
 			req.Always = req.Always || store.Always(name, c.subject, v.Project()) || store.Agreed(v.ID, name, c.subject)
 		}
 	}

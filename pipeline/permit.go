@@ -1,12 +1,16 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -56,6 +60,10 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		return agreed, nil
 	}
 	shown, preview := about, tools.Preview{}
+	owner, events := v.Owner(), c.p.Events
+	shown.Denied = func(n int, reason string) {
+		events.Add(owner, event.Event{Source: fmt.Sprintf("approval %d", n), Text: fmt.Sprintf("The user declined %s and wrote: %s", plain.Line(cmp.Or(about.Title, about.Tool)), strconv.Quote(plain.Text(reason)))})
+	}
 	if c.Ask != nil || c.numbered() {
 		// The preview may change, so the approval does not cover it.
 		preview = c.previewOf(ctx)

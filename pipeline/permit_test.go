@@ -126,7 +126,7 @@ func TestPending(t *testing.T) {
 	b := newBench(t, asks)
 	b.approvals(t)
 	const args = `{"do":"x","arg":"done","path":"/outside"}`
-	want := "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on the machine of the server, then send exactly this call again."
+	want := "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) or to answer in `mcp-toolset console`, on the machine of the server, then send exactly this call again."
 	for range 2 {
 		if got := b.ask(t, "Do", args, nil); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -167,7 +167,7 @@ func TestUnanswered(t *testing.T) {
 				}
 				return strings.ReplaceAll(joinText(resp.Content), b.root, "$ROOT")
 			}
-			want := "Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on the machine of the server, then send exactly this call again."
+			want := "Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) or to answer in `mcp-toolset console`, on the machine of the server, then send exactly this call again."
 			if how == Declined {
 				want = "Do: refused by policy: the user declined changing /outside. Do not try to reach it another way; continue without it or ask the user what to do."
 			}
@@ -363,8 +363,8 @@ func TestGrantedIsOneFolder(t *testing.T) {
 func TestPendingInstead(t *testing.T) {
 	d := policy.Decision{Reason: "/tmp/a is outside the workspace roots (/ws)"}
 	for instead, want := range map[string]string{
-		"":                                "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on the machine of the server, then send exactly this call again.",
-		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on the machine of the server, then send exactly this call again.",
+		"":                                "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) or to answer in `mcp-toolset console`, on the machine of the server, then send exactly this call again.",
+		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) or to answer in `mcp-toolset console`, on the machine of the server, then send exactly this call again.",
 	} {
 		d.Alternative = instead
 		if got := fault(approval.PendingText(7, "Do"), d).Error(); got != want {

@@ -40,7 +40,7 @@ func TestAskUser(t *testing.T) {
 	const args = `{"do":"question","arg":"1"}`
 	accept := &tools.FormReply{Action: "accept", Content: json.RawMessage(`{"q1":"Blue"}`)}
 	const nobody = "Do: failed: the user cannot be asked here. Decide by yourself and name the decision in your answer, or end your turn with the question."
-	const waits = "Do: failed: question 1 waits for the user. Ask the user to run `mcp-toolset answer 1` on the machine of the server. The answer arrives as an event, and exactly this call, sent again, returns it."
+	const waits = "Do: failed: question 1 waits for the user. Ask the user to run `mcp-toolset answer 1` or to answer in `mcp-toolset console`, on the machine of the server. The answer arrives as an event, and exactly this call, sent again, returns it."
 	step := func(what, want string, args string, reply *tools.FormReply, times int) {
 		t.Helper()
 		if got, asked := questioned(t, b, args, reply); got != want || asked != times {
@@ -68,7 +68,7 @@ func TestAskUser(t *testing.T) {
 		t.Errorf("events: %v", events)
 	}
 	step("another call", strings.ReplaceAll(waits, "1", "2"), `{"do":"question","arg":"2"}`, nil, 0)
-	if _, err := approval.Deny(t.Context(), folder, 2); err != nil {
+	if _, err := approval.Deny(t.Context(), folder, 2, ""); err != nil {
 		t.Fatal(err)
 	}
 	if events, _ := b.Events.Take(owner); len(events) != 1 || events[0].Source != "question 2" || events[0].Text != "The user declined to answer.\nThe same call of Do, sent again, returns this." {

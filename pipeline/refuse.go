@@ -70,6 +70,9 @@ func (c *call) refuse(r *refusal) *tools.Response {
 	return &tools.Response{Content: []tools.Content{tools.Text{Text: text}}, Failed: true}
 }
 
+// ErrStopped is the cancellation cause of a call that the user has stopped.
+var ErrStopped = errors.New("the user has stopped this call")
+
 // toRefusal turns an error of any stage into a refusal.
 func toRefusal(ctx context.Context, err error) *refusal {
 	var r *refusal
@@ -77,6 +80,8 @@ func toRefusal(ctx context.Context, err error) *refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
+	case errors.Is(err, ErrStopped):
+		return &refusal{stage: "cancelled", fact: ErrStopped.Error(), next: "Ask the user before you send it again."}
 	case errors.As(err, &burst):
 		return &refusal{stage: "cancelled", fact: burst.Error(), next: "Look at what failed, then send this call again if it still makes sense."}
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/memory"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -43,15 +44,19 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 	defer c.watch(ctx)()
 	var failure error
 	err = c.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
-		if err := c.judge(ctx); err != nil {
-			return false, err
+		err = c.judge(ctx)
+		if c.prepared != nil {
+			c.Ticket.Label(c.tool.Name, c.prepared.Summary)
 		}
-		c.Ticket.Label(c.tool.Name, c.prepared.Summary)
-		return c.safe, nil
+		if err != nil {
+			c.Ticket.Outcome(c.outcome(ctx, nil, err))
+		}
+		return c.safe, err
 	}, func(inner context.Context) func() {
 		c.stopWatch()
 		defer c.announce()()
 		resp, failure = c.share(inner)
+		c.Ticket.Outcome(c.outcome(inner, resp, failure))
 		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
 			failure = context.Cause(inner) // the call's burst was cancelled
 		}
@@ -65,6 +70,19 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 		err = failure
 	}
 	return resp, err
+}
+
+// outcome returns the outcome of a call that has run.
+func (c *call) outcome(ctx context.Context, resp *tools.Response, err error) string {
+	switch {
+	case pending(err):
+		return audit.Asked
+	case err != nil:
+		return outcomes[toRefusal(ctx, err).stage]
+	case resp != nil && resp.Failed:
+		return audit.Failed
+	}
+	return audit.OK
 }
 
 // judge takes the call through the stages that decide whether it may run.

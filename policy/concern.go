@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
@@ -277,6 +278,14 @@ func (c *call) byHook() Decision {
 	return d
 }
 
+// wrote returns the user's own words about a decline, as a part of a sentence.
+func (r *Request) wrote() string {
+	if r.Wrote == "" {
+		return ""
+	}
+	return " and wrote: " + strconv.Quote(plain.Text(r.Wrote))
+}
+
 // Refused returns the decision on a call that the user declined. Its text never
 // suggests another way to do the call.
 func (r *Request) Refused() Decision {
@@ -291,7 +300,7 @@ func (r *Request) Refused() Decision {
 		what, other = verb+" "+plain.Quote(r.Target.Canonical), "do not try to reach it another way"
 	}
 	return Decision{
-		Layer: LayerApproval, Reason: "the user declined " + what,
+		Layer: LayerApproval, Reason: "the user declined " + what + r.wrote(),
 		Next: other + "; continue without it or ask the user what to do",
 	}
 }

@@ -114,6 +114,8 @@ type Request struct {
 	// Declined reports whether the user declined exactly this call in the session. Always
 	// reports whether the user has permanently allowed exactly this call.
 	Declined, Always bool
+	// Wrote holds the user's own words about the decline; "" if there are none.
+	Wrote string
 }
 
 // ExternalDecision is a decision that was made outside of the policy, by a hook or a

@@ -33,6 +33,23 @@ func (r Rules) Restricting() Rules {
 	return Rules{[3][]rule{Deny: slices.Clone(r.lists[Deny]), Ask: slices.Clone(r.lists[Ask])}}
 }
 
+// Listed is a rule as written.
+type Listed struct {
+	Behavior Behavior
+	Text     string
+	Origin   Origin
+}
+
+// List returns all rules, the deny rules first, each list in order of effect.
+func (r Rules) List() (out []Listed) {
+	for b := Deny; b <= Allow; b++ {
+		for i := range r.lists[b] {
+			out = append(out, Listed{b, r.lists[b][i].text, r.lists[b][i].Origin})
+		}
+	}
+	return out
+}
+
 // Count returns the number of rules with behavior b.
 func (r Rules) Count(b Behavior) int { return len(r.lists[b]) }
 

@@ -31,6 +31,9 @@ type guard struct {
 	failures map[string]*failures // by client address
 }
 
+// consolePath begins the paths that Console serves.
+const consolePath = "/console"
+
 func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *guard {
 	g := &guard{HTTP: h, tokenHash: sha256.Sum256([]byte(h.Token)), next: next, timeout: timeout, failures: map[string]*failures{}}
 	host, _, _ := net.SplitHostPort(addr.String())
@@ -55,6 +58,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !g.hostAllowed(r.Host):
 		refuse(w, "this host name is not served here; allow it with --allow-host", http.StatusForbidden)
+		return
+	case g.Console != nil && (r.URL.Path == consolePath || strings.HasPrefix(r.URL.Path, consolePath+"/")):
+		if r.Method != http.MethodPost {
+			_ = rc.SetReadDeadline(time.Time{}) // a stream may be long
+		}
+		g.Console.ServeHTTP(w, r)
 		return
 	case !g.originAllowed(r, origin):
 		refuse(w, "this origin may not call; allow it with --allow-origin", http.StatusForbidden)

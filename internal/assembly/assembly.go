@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/console/feed"
+	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
@@ -83,6 +85,8 @@ type Config struct {
 	Summaries pipeline.Summaries // results that a model summarizes
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
+	Remote    bool               // clients reach the server over HTTP
+	Console   feed.Parts         // what the console shows besides the parts of the Config
 	Log       *slog.Logger
 	Closers   []io.Closer // used by the tools; closed with the server
 }
@@ -104,6 +108,9 @@ type Assembly struct {
 	State     string            // canonical path of the state folder
 	Triggers  *trigger.Registry // as in Config
 	Mode      policy.Mode
+	Feed      *feed.Local // for the console; nil if the server serves no clients
+	ring      *feed.Ring
+	approvals *approval.Store
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
 	closers   []io.Closer
@@ -165,6 +172,7 @@ func (a *Assembly) assemble(c Config) error {
 	}
 	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)
+	a.observe(&c)
 	a.Scheduler = concurrency.New(c.Scheduler)
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
@@ -186,9 +194,10 @@ func (a *Assembly) assemble(c Config) error {
 		c.Upstream.Begin(a.setServers)
 	}
 	a.pipeline = pipeline.New(config)
+	a.describe(c, roots.Paths(), &config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: c.Used, Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),
+		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: a.used(c), Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})

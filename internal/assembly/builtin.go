@@ -98,6 +98,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
+	p.Console = p.consoleParts(run.Tasks, lists)
 	searches, previews := new(websearch.Searches), new(lsptools.Previews)
 	pages := fetch.New(fetch.Options{Folder: filepath.Join(p.State, "pages"), UserAgent: "mcp-toolset/" + p.Version, Getenv: p.options.Getenv})
 	models := p.startModels()

@@ -57,6 +57,9 @@ func (a *Assembly) gone(c Config, approvals *approval.Store) func(session.View) 
 		if approvals != nil {
 			approvals.Forget(v.Owner().Session)
 		}
+		if a.Feed != nil {
+			a.Feed.Forget(v.Owner())
+		}
 		if c.Gone != nil {
 			c.Gone(v)
 		}

@@ -117,7 +117,7 @@ func NewPlan(o Options) *Plan {
 		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
 		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
-		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals,
+		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,
 	}}
 }
 

@@ -128,12 +128,12 @@ func approveCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return shownError(err)
 			}
-			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
-			if further := furtherText(item); further != "" {
+			text := fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.\n", number, approval.CallText(item), approval.GrantedFor.Minutes())
+			if further := approval.FurtherText(item); further != "" {
 				text += "Also allowed: " + further + ".\n"
 			}
 			if always {
-				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+				text += fmt.Sprintf("Always allowed: %s, in the workspace %s.", approval.SubjectText(item.Tool, item.Subject), plain.Text(item.Root))
 				if e, ok := approval.EntryOf(folder, item); ok {
 					text += fmt.Sprintf(" `mcp-toolset approvals --forget %d` takes it back.", e.Number)
 				}
@@ -147,12 +147,13 @@ func approveCommand(host *Host) *cobra.Command {
 }
 
 func denyCommand(host *Host) *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use:   "deny N",
 		Short: "Decline a call that waits for the user",
 		Long: "Declines the call with number N, and the same command, path, host or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
-		Example:           "  mcp-toolset deny 7",
+		Example:           "  mcp-toolset deny 7\n  mcp-toolset deny 7 --reason \"use pnpm\"",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,13 +162,15 @@ func denyCommand(host *Host) *cobra.Command {
 				return err
 			}
 			number, _ := strconv.Atoi(args[0])
-			item, err := approval.Deny(cmd.Context(), folder, number)
+			item, err := approval.Deny(cmd.Context(), folder, number, reason)
 			if err != nil {
 				return shownError(err)
 			}
-			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, callText(item)))
+			return say(host.Out, fmt.Sprintf("Declined %d: %s.\n", number, approval.CallText(item)))
 		},
 	}
+	flagSection{cmd, ""}.text(&reason, "reason", "", "give the model this `TEXT` as the reason")
+	return cmd
 }
 
 func answerCommand(host *Host) *cobra.Command {
@@ -246,7 +249,7 @@ func liftDeclined(ctx context.Context, out io.Writer, folder string, number int)
 	if err != nil {
 		return shownError(err)
 	}
-	return say(out, fmt.Sprintf("No longer declined: %s.\n", subjectText(d.Tool, d.Subject)))
+	return say(out, fmt.Sprintf("No longer declined: %s.\n", approval.SubjectText(d.Tool, d.Subject)))
 }
 
 func forgetAlways(out io.Writer, folder string, number int) error {
@@ -254,7 +257,7 @@ func forgetAlways(out io.Writer, folder string, number int) error {
 	if err != nil {
 		return shownError(err)
 	}
-	return say(out, fmt.Sprintf("No longer allowed: %s.\n", subjectText(e.Tool, e.Subject)))
+	return say(out, fmt.Sprintf("No longer allowed: %s.\n", approval.SubjectText(e.Tool, e.Subject)))
 }
 
 func showApprovals(ctx context.Context, c screen, folder string, number int, asJSON bool) error {

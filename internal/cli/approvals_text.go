@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/question"
@@ -72,13 +70,13 @@ func (l *approvalList) text(b *bytes.Buffer) {
 	if len(l.Declined) > 0 {
 		b.WriteString("\nDeclined, until the conversation ends or `mcp-toolset approvals --lift N`:\n")
 		for _, d := range l.Declined {
-			fmt.Fprintf(b, "  %-4s %s, at %s, server %s\n", declinedNumber(d.Number), subjectText(d.Tool, d.Subject), d.Since.Local().Format(timeForm), plain.Text(d.Server))
+			fmt.Fprintf(b, "  %-4s %s, at %s, server %s\n", declinedNumber(d.Number), approval.SubjectText(d.Tool, d.Subject), d.Since.Local().Format(timeForm), plain.Text(d.Server))
 		}
 	}
 	if len(l.always) > 0 {
 		b.WriteString("\nAlways allowed, until `mcp-toolset approvals --forget N`:\n")
 		for _, e := range l.always {
-			fmt.Fprintf(b, "  %-4d %s, workspace %s, since %s\n", e.Number, subjectText(e.Tool, e.Subject), plain.Text(strings.Join(e.Roots, ", ")), e.When.Local().Format(timeForm))
+			fmt.Fprintf(b, "  %-4d %s, workspace %s, since %s\n", e.Number, approval.SubjectText(e.Tool, e.Subject), plain.Text(strings.Join(e.Roots, ", ")), e.When.Local().Format(timeForm))
 		}
 	}
 	for _, problem := range l.Silent {
@@ -189,9 +187,9 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	}
 	row("why", i.Reason)
 	row("opens", i.Subject.Opens)
-	row("allows", furtherText(i))
+	row("allows", approval.FurtherText(i))
 	if i.Always == "" {
-		row("--always", "also allows "+subjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
+		row("--always", "also allows "+approval.SubjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
 	} else {
 		row("--always", "is not on offer: "+i.Always)
 	}
@@ -213,7 +211,7 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 func (l *approvalList) input(b *bytes.Buffer, i approval.Item) {
 	input := bytes.TrimSpace(i.Input)
 	if len(input) <= shortInput && !bytes.ContainsAny(input, "\t\r\n") {
-		fmt.Fprintf(b, "  %-10s %s\n", "input", printable(string(input)))
+		fmt.Fprintf(b, "  %-10s %s\n", "input", approval.Printable(string(input)))
 		return
 	}
 	var indented bytes.Buffer
@@ -221,64 +219,7 @@ func (l *approvalList) input(b *bytes.Buffer, i approval.Item) {
 		indented.Reset()
 		indented.Write(input)
 	}
-	fmt.Fprintf(b, "  input\n    %s\n", printable(indented.String()))
-}
-
-// callText returns the name of a call for use in a sentence.
-func callText(i approval.Item) string {
-	if i.Title == "" {
-		return plain.Text(i.Tool)
-	}
-	return plain.Text(i.Tool) + ", " + plain.Text(i.Title)
-}
-
-// furtherText describes what an approval allows beyond the call, or returns "" if that is nothing.
-func furtherText(i approval.Item) string {
-	if i.Subject.Kind != "site" || i.Always != "" {
-		return ""
-	}
-	return "further " + approval.SiteCalls(i.Tool) + " to " + plain.Text(i.Subject.Value) + " in the same session"
-}
-
-// subjectText describes exactly what a decline or "always" applies to. It quotes the value, so that
-// a line break differs from a backslash followed by an n.
-func subjectText(tool string, s approval.Subject) string {
-	var value bytes.Buffer
-	enc := json.NewEncoder(&value)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s.Value); err != nil {
-		panic(err) // strings can always be encoded
-	}
-	shown := printable(strings.TrimSpace(value.String()))
-	if s.Kind == "path" { // it applies to all tools with the same access to the path
-		return map[string]string{"Read": "reads of ", "Edit": "changes to "}[s.Access] + shown
-	}
-	text := plain.Text(tool) + ": " + plain.Text(s.Kind) + " " + shown
-	if s.Dir != "" {
-		text += " in the folder " + plain.Text(s.Dir)
-	}
-	if s.Opens != "" {
-		text += ", and for it " + plain.Text(s.Opens)
-	}
-	return text
-}
-
-// printable escapes the characters of a JSON text that do not print, as JSON does. Such characters
-// occur in strings only, apart from line breaks between tokens.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == ' ' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
+	fmt.Fprintf(b, "  input\n    %s\n", approval.Printable(indented.String()))
 }
 
 // json writes the list for programs. Keys are added, never changed.
@@ -301,6 +242,6 @@ func (l *approvalList) json(b *bytes.Buffer) error {
 		Always    []approval.Entry   `json:"always"`
 		Problems  []string           `json:"problems"`
 	}{l.Servers, items, append([]approval.Refusal{}, l.Declined...), append([]approval.Entry{}, l.always...), append([]string{}, l.Silent...)})
-	b.WriteString(printable(raw.String()))
+	b.WriteString(approval.Printable(raw.String()))
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -59,6 +60,13 @@ func (c *common) buildFor(host *Host, roots []string, drain time.Duration) (*app
 	plan, a, err := c.assemble(host, roots, drain, log)
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
+	}
+	if a.Feed != nil {
+		a.Feed.Describe = func(e pipeline.Explanation) string {
+			var b bytes.Buffer
+			describe(&b, e, screen{})
+			return b.String()
+		}
 	}
 	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: plan.Repeats, Now: time.Now, Servers: plan.LanguageServers}}, nil
 }

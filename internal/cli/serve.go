@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	web "mcp-toolset/console"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -179,6 +180,10 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
+	page := a.console(token, l.Addr())
+	defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
+	defer page.Close()
+	o.Console = page
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
@@ -189,6 +194,12 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
 	printClientConfig(host.Err, endpoint, token)
+	later := ""
+	if token.value != "" {
+		later = "; later " + base + web.Path + " with the token"
+	}
+	fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, page.Link(), later)
+	a.Appear()
 	memory.Limit()
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)

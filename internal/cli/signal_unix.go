@@ -5,6 +5,7 @@ package cli
 import (
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 )
@@ -25,3 +26,6 @@ func (a *app) showOnSignal(w io.Writer) (stop func()) {
 	}()
 	return func() { signal.Stop(signals); close(done) }
 }
+
+// apart makes a command the first of a session, so that keys in the terminal do not end it.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

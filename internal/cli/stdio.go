@@ -73,6 +73,7 @@ func (a *app) serveStdio(ctx context.Context, host *Host, in io.Reader, out io.W
 	defer a.close()
 	defer a.showOnSignal(host.Err)()
 	a.started(ctx, "stdio")
+	a.Appear()
 	return a.Server.ServeStdio(ctx, in, out)
 }
 

@@ -28,6 +28,8 @@ const (
 	maxQueued = 100
 	// MaxText is the limit of the text of an event, in characters.
 	MaxText = 2000
+	// maxTaken is the limit of events that Recent returns after they were taken.
+	maxTaken = 20
 	// maxWaiting is the limit of calls of one owner that wait for events.
 	maxWaiting = 20
 )
@@ -59,6 +61,7 @@ func New() *Registry {
 // queue holds the events of one owner.
 type queue struct {
 	events  []Event       // not taken yet
+	taken   []Event       // the last ones that were taken
 	last    int           // ID of the last event
 	at      time.Time     // time of the last event
 	dropped int           // number of events dropped since the last Take
@@ -146,7 +149,23 @@ func (r *Registry) Take(o session.Owner) (events []Event, dropped int) {
 	}
 	events, dropped = q.events, q.dropped
 	q.events, q.dropped = nil, 0
+	q.taken = append(q.taken, events...)
+	q.taken = append([]Event(nil), q.taken[max(0, len(q.taken)-maxTaken):]...)
 	return events, dropped
+}
+
+// Recent returns the last events of an owner: some that were taken, then those that wait.
+func (r *Registry) Recent(o session.Owner) []Event {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.queues.Lookup(o)
+	if q == nil {
+		return nil
+	}
+	return append(append([]Event(nil), q.taken...), q.events...)
 }
 
 // Retract removes the events of a source that are not taken yet. It is for an event that an

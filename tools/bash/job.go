@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,10 +25,11 @@ type job struct {
 	command string
 	answers *shellsafe.Analysis // decides whether exit code 1 is a result rather than a failure
 	grace   time.Duration
-	limit   time.Duration      // the timeout that ended it, if any
-	input   *os.File           // write end of its standard input; nil: it has none
-	screen  *terminal.Emulator // nil: it has no terminal
-	left    bool               // whether it was to run outside the sandbox
+	limit   time.Duration          // the timeout that ended it, if any
+	input   *os.File               // write end of its standard input; nil: it has none
+	screen  *terminal.Emulator     // nil: it has no terminal
+	left    bool                   // whether it was to run outside the sandbox
+	stopper atomic.Pointer[string] // who stopped it; nil: nobody
 }
 
 var _ task.Job = (*job)(nil)
@@ -52,7 +54,10 @@ func (j *job) Title() string {
 func (j *job) Output() *spool.Log { return j.Running.Output }
 
 // Stop ends the process tree of the command.
-func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
+func (j *job) Stop(why string) error {
+	j.stopper.CompareAndSwap(nil, &why)
+	return j.End(command.Stopped, j.grace)
+}
 
 // discard ends the command and deletes its output. If the command cannot be ended now,
 // discard returns and deletes the output once it ends.
@@ -104,6 +109,9 @@ func (j *job) ending(r command.Result) (task.State, string) {
 	case command.Quota:
 		return task.Stopped, "stopped: " + spool.ErrTaskQuota.Error()
 	case command.Stopped:
+		if why := j.stopper.Load(); why != nil {
+			return task.Stopped, "stopped by " + *why
+		}
 		return task.Stopped, "stopped by TaskStop"
 	case command.Cancelled:
 		return task.Stopped, "cancelled"

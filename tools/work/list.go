@@ -98,3 +98,9 @@ func list(l worklist.List, running int) ListOutput {
 	out.text = strings.TrimSuffix(b.String(), "\n")
 	return out
 }
+
+// Items returns the items of the list of a session.
+func (o Options) Items(ctx context.Context, v session.View) ([]worklist.Item, error) {
+	l, err := o.store(v).Read(ctx)
+	return l.Items, err
+}

@@ -47,7 +47,7 @@ func (s *Store) remember(r Request, wait time.Duration) error {
 	if err := r.always(); err != nil {
 		return err
 	}
-	if err := s.makeFolder(); err != nil {
+	if err := s.socket.EnsureFolder(); err != nil {
 		return fmt.Errorf("storing a permanent approval: %w", err)
 	}
 	err := s.always.change(s.locks, wait, func(c *content) error { return c.add(r, s.config.Now()) })

@@ -27,7 +27,7 @@ func (s *server) allows(r Request) bool { return s.Always(r.Tool, r.Subject, r.R
 func TestAlways(t *testing.T) {
 	s := newServer(t, "")
 	base := call("npm test")
-	if err := s.approve(s.pend(t, base), true); err != nil {
+	if err := s.Approve(s.pend(t, base), "", true); err != nil {
 		t.Fatal(err)
 	}
 	if !s.allows(base) {
@@ -76,7 +76,7 @@ func TestNotAlways(t *testing.T) {
 		change(&r)
 		wants(t, s.Remember(r), want)
 		n := s.pend(t, r)
-		wants(t, s.approve(n, true), want)
+		wants(t, s.Approve(n, "", true), want)
 		_, err := Approve(t.Context(), s.state, n, true)
 		wants(t, err, want)
 		if s.Take(r) || s.allows(r) {
@@ -97,7 +97,7 @@ func TestAlwaysFails(t *testing.T) {
 	if err := os.WriteFile(s.always.path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, s.approve(n, true), "storing a permanent approval: reading "+s.always.path+": unexpected EOF")
+	wants(t, s.Approve(n, "", true), "storing a permanent approval: reading "+s.always.path+": unexpected EOF")
 	if s.Take(call("a")) {
 		t.Error("granted")
 	}

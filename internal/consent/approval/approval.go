@@ -5,13 +5,12 @@
 //
 // A server holds its pending and granted approvals, and what each session was
 // declined, in memory. Only what is always allowed is on disk, for all servers
-// of the user. The other process connects through a unix socket in the state
-// folder, which is created with the first pending approval.
+// of the user. The other process connects through the socket of the server
+// (package socket), which is opened with the first pending approval at the latest.
 //
 // A command that a tool runs must not be able to approve itself. The state
-// folder is closed to tools and commands. As a second defense, a peer that
-// descends from a server's process is rejected (peer_linux.go). A command can
-// evade that check through a process outside of its own process tree.
+// folder is closed to tools and commands. As a second defense, package socket
+// rejects a peer that descends from a server's process.
 //
 // An approval is bound to the principal, tool, folder, first root, the bytes of the whole
 // input, the subject and the reason, but not to the conversation (Request.key). A call
@@ -36,6 +35,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/consent/socket"
 	"mcp-toolset/internal/file/filelock"
 )
 
@@ -64,7 +64,6 @@ const (
 
 // Errors for calls that the user cannot approve, or cannot always allow.
 var (
-	errClosed    = errors.New("the server is stopping")
 	errNoRoot    = errors.New("the call is in no workspace, so it cannot be always allowed; approve it without --always")
 	errNoSubject = errors.New("nothing of the call can be always allowed; approve it without --always")
 )
@@ -98,7 +97,7 @@ func (s Subject) of(tool string) string {
 
 // Request is a call that the user must decide on, as it would run. Nothing may
 // change it between the question and the run. The approval is bound to all
-// fields except Session and Preview, with Partial: a call that differs in any
+// fields except Session, Denied and Preview, with Partial: a call that differs in any
 // other field is another call.
 type Request struct {
 	Session   string          // "" for none; nothing is then remembered
@@ -123,6 +122,9 @@ type Request struct {
 	// one is given; it must neither block nor use the Store.
 	Questions []question.Question
 	Replied   func(number int, reply question.Reply) `json:"-"`
+	// Denied is called if the user declines the call with a reason. It must neither block nor use
+	// the Store. It may be nil.
+	Denied func(number int, reason string) `json:"-"`
 }
 
 // check returns an error if the request cannot be shown to the user.
@@ -199,10 +201,9 @@ type Store struct {
 	always alwaysFile
 	last   atomic.Int64 // last number drawn
 
-	opening  sync.Mutex // held while the socket is opened or closed
-	endpoint *endpoint  // nil before the first pending approval
-	closed   bool
+	socket *socket.Server
 
+	generation   atomic.Uint64 // changes with each change of items
 	mu           sync.Mutex
 	items        []*item // in order of arrival
 	declined     []*declined
@@ -214,14 +215,23 @@ type Store struct {
 // New returns a Store. It accesses no file.
 func New(c Config) *Store {
 	folder := folderOf(c.Folder)
-	return &Store{
-		config: c, folder: folder, locks: locksOf(folder), outcomes: map[int]string{},
+	s := &Store{
+		config: c, socket: socket.New(c.Folder, c.Log), folder: folder, locks: locksOf(folder), outcomes: map[int]string{},
 		always: alwaysFile{path: filepath.Join(folder, alwaysName)},
 	}
+	s.socket.Handle("", s.converse)
+	return s
 }
 
+// Socket returns the socket of the server. Other handlers must be added before the first approval.
+func (s *Store) Socket() *socket.Server { return s.socket }
+
+// Close drops all pending approvals and closes the socket. What is always
+// allowed is unchanged.
+func (s *Store) Close() error { return s.socket.Close() }
+
 // folderOf returns the folder of approvals in a state folder.
-func folderOf(state string) string { return filepath.Join(state, "approvals") }
+func folderOf(state string) string { return socket.Folder(state) }
 
 // locksOf returns locks that are separate from those of files that tools
 // change, because a call may hold one of those.

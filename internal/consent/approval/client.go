@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/consent/socket"
 )
 
 // answerWithin is the timeout for a server to send something. It covers the
@@ -35,7 +34,7 @@ type Overview struct {
 
 // remote is a server that has answered.
 type remote struct {
-	socket string
+	folder string
 	answer answer
 }
 
@@ -78,9 +77,9 @@ func Reply(ctx context.Context, stateFolder string, number int, read func([]ques
 }
 
 // Deny declines a pending approval, or revokes a granted one that was not used.
-// It returns the approval.
-func Deny(ctx context.Context, stateFolder string, number int) (Item, error) {
-	return decide(ctx, stateFolder, command{Do: doDeny, Number: number})
+// The model gets the reason, which may be "". It returns the approval.
+func Deny(ctx context.Context, stateFolder string, number int, reason string) (Item, error) {
+	return decide(ctx, stateFolder, command{Do: doDeny, Number: number, Reason: reason})
 }
 
 // decide finds the one server that holds the number, and sends it the decision.
@@ -106,7 +105,7 @@ func decideOn(ctx context.Context, stateFolder string, number int, decision func
 	if err != nil {
 		return Item{}, err
 	}
-	a, err := ask(ctx, having[0].socket, q)
+	a, err := ask(ctx, having[0].folder, q)
 	if err == nil && a.Refused != "" {
 		err = errors.New(a.Refused)
 	}
@@ -123,7 +122,7 @@ func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) 
 		if len(r.answer.Declined) == 0 {
 			continue
 		}
-		a, err := ask(ctx, r.socket, command{Do: doLift, Number: number})
+		a, err := ask(ctx, r.folder, command{Do: doLift, Number: number})
 		if err == nil && a.Refused != "" {
 			err = errors.New(a.Refused)
 		}
@@ -163,10 +162,10 @@ func noApproval(number int, remotes []remote, silent []string) error {
 // askAll sends a command to all running servers in parallel. If one refuses,
 // it returns an error, because all would refuse.
 func askAll(ctx context.Context, stateFolder string, q command) (remotes []remote, silent []string, err error) {
-	if !offered {
-		return nil, nil, errNotOffered
+	if !socket.Offered() {
+		return nil, nil, socket.ErrNotOffered
 	}
-	folders, err := serverFolders(folderOf(stateFolder))
+	folders, err := socket.Servers(stateFolder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,10 +173,8 @@ func askAll(ctx context.Context, stateFolder string, q command) (remotes []remot
 	var wg sync.WaitGroup
 	for i, folder := range folders {
 		wg.Go(func() {
-			answers[i].socket, errs[i] = socketOf(folder)
-			if errs[i] == nil {
-				answers[i].answer, errs[i] = ask(ctx, answers[i].socket, q)
-			}
+			answers[i].folder = folder
+			answers[i].answer, errs[i] = ask(ctx, folder, q)
 		})
 	}
 	wg.Wait()
@@ -195,37 +192,11 @@ func askAll(ctx context.Context, stateFolder string, q command) (remotes []remot
 	return remotes, silent, nil
 }
 
-// serverFolders returns the folders of servers, including those that were
-// killed. A missing folder is no error. A folder that is not private is an
-// error.
-func serverFolders(folder string) ([]string, error) {
-	info, err := os.Lstat(folder)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("looking for servers: %w", err)
-	case !private(info):
-		return nil, fmt.Errorf("looking for servers: %s is not a private folder of this user", folder)
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, fmt.Errorf("looking for servers: %w", err)
-	}
-	var out []string
-	for _, e := range entries {
-		if e.IsDir() && len(e.Name()) == nameLength {
-			out = append(out, filepath.Join(folder, e.Name()))
-		}
-	}
-	return out, nil
-}
-
 // ask sends a command to one server and returns its answer.
-func ask(ctx context.Context, socket string, q command) (answer, error) {
+func ask(ctx context.Context, folder string, q command) (answer, error) {
 	dialing, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	conn, err := dial(dialing, socket)
+	conn, err := socket.Dial(dialing, folder)
 	if err != nil {
 		return answer{}, err
 	}
@@ -249,7 +220,7 @@ func ask(ctx context.Context, socket string, q command) (answer, error) {
 // timeoutReader reads from a server, with a timeout for each read.
 type timeoutReader struct {
 	ctx  context.Context
-	conn conn
+	conn socket.Conn
 }
 
 func (p timeoutReader) Read(b []byte) (int, error) {

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,6 +42,7 @@ type declined struct {
 	tool    string
 	subject Subject
 	since   time.Time
+	wrote   string // the user's own words; may be ""
 }
 
 // Decline records that the user declined something in a session. The user sees
@@ -52,7 +54,7 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 	}
 	// The decline applies in any case. Without a socket or a number it cannot
 	// be lifted before the session ends.
-	err := s.open()
+	err := s.socket.Open()
 	n := 0
 	if err == nil {
 		n, err = s.nextNumber()
@@ -62,33 +64,45 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.decline(n, session, tool, subject)
+	s.decline(n, session, tool, subject, "")
 }
 
 // decline records a subject as declined. The caller must hold the lock.
-func (s *Store) decline(n int, session, tool string, subject Subject) {
+func (s *Store) decline(n int, session, tool string, subject Subject, wrote string) {
 	tool = subject.of(tool)
-	if session == "" || subject.Value == "" || s.isDeclined(session, tool, subject) {
+	if session == "" || subject.Value == "" {
 		return
 	}
-	s.declined = append(s.declined, &declined{n, session, tool, subject, s.config.Now()})
+	if d := s.findDeclined(session, tool, subject); d != nil {
+		d.wrote = cmp.Or(wrote, d.wrote)
+		return
+	}
+	s.declined = append(s.declined, &declined{n, session, tool, subject, s.config.Now(), wrote})
 	if len(s.declined) > maxDeclined {
 		s.declined = s.declined[1:]
 	}
 }
 
-// Declined reports whether the user declined this subject in the session.
-func (s *Store) Declined(session, tool string, subject Subject) bool {
+// Declined reports whether the user declined this subject in the session, and returns the user's
+// own words about it, if there are any.
+func (s *Store) Declined(session, tool string, subject Subject) (is bool, wrote string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.isDeclined(session, tool, subject)
+	if d := s.findDeclined(session, tool, subject); d != nil {
+		return true, d.wrote
+	}
+	return false, ""
 }
 
-func (s *Store) isDeclined(session, tool string, subject Subject) bool {
+// findDeclined returns what was declined in a session, or nil.
+func (s *Store) findDeclined(session, tool string, subject Subject) *declined {
 	tool = subject.of(tool)
-	return slices.ContainsFunc(s.declined, func(d *declined) bool {
-		return d.session == session && d.tool == tool && d.subject == subject
-	})
+	for _, d := range s.declined {
+		if d.session == session && d.tool == tool && d.subject == subject {
+			return d
+		}
+	}
+	return nil
 }
 
 // lift removes the refusal with this number.

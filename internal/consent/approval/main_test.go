@@ -67,7 +67,8 @@ func serveChild(state string) {
 		case "always":
 			fmt.Println(s.Always(r.Tool, r.Subject, r.Root))
 		case "declined":
-			fmt.Println(s.Declined(r.Session, r.Tool, r.Subject))
+			is, _ := s.Declined(r.Session, r.Tool, r.Subject)
+			fmt.Println(is)
 		}
 	}
 }
@@ -223,4 +224,9 @@ func wants(t *testing.T, err error, want string) {
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %q, want %q", fmt.Sprint(err), want)
 	}
+}
+
+func (s *Store) wasDeclined(session, tool string, subject Subject) bool {
+	is, _ := s.Declined(session, tool, subject)
+	return is
 }

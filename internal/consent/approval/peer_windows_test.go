@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"mcp-toolset/internal/consent/socket"
 	"mcp-toolset/internal/exec/process"
 )
 
@@ -27,14 +28,14 @@ func TestBelow(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "APPROVAL_CHILD=client", "APPROVAL_STATE="+s.state)
 		out, err := cmd.CombinedOutput()
-		if got := strings.TrimSpace(string(out)); err != nil || got != errBelow.Error() {
+		if got := strings.TrimSpace(string(out)); err != nil || got != socket.ErrBelow.Error() {
 			t.Errorf("%s: %s, %v", args, got, err)
 		}
 	}
 	if s.Take(call("a")) {
 		t.Error("granted")
 	}
-	if !strings.Contains(s.log.String(), errBelow.Error()) {
+	if !strings.Contains(s.log.String(), socket.ErrBelow.Error()) {
 		t.Errorf("the log says %q", s.log)
 	}
 }
@@ -69,7 +70,7 @@ func TestOrphan(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := io.ReadAll(r)
-	if got := strings.TrimSpace(string(out)); err != nil || got != errBelow.Error() {
+	if got := strings.TrimSpace(string(out)); err != nil || got != socket.ErrBelow.Error() {
 		t.Errorf("an orphan was told %q, %v", got, err)
 	}
 	_ = p.End(0)
@@ -77,9 +78,6 @@ func TestOrphan(t *testing.T) {
 		t.Error("granted")
 	}
 }
-
-// wine reports whether the tests run under Wine.
-var wine = windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 
 // beOrphan starts a process that starts a client and ends. It passes on the
 // output of the client.
@@ -110,75 +108,4 @@ func waitForParent() {
 	}
 	defer windows.CloseHandle(h)
 	_, _ = windows.WaitForSingleObject(h, windows.INFINITE)
-}
-
-// TestLook checks the facts about a process.
-func TestLook(t *testing.T) {
-	self, err := lookFrom(os.Getpid())(os.Getpid())
-	if err != nil || self.parent != os.Getppid() && self.parent != 0 || !self.sameProgram || self.start == "" {
-		t.Errorf("%+v, %v", self, err)
-	}
-	if _, err := lookFrom(1 << 30)(1 << 30); err == nil {
-		t.Error("a process was seen that is not there")
-	}
-}
-
-// TestPipe checks who can open a pipe, and that no process can take the name of
-// a server's pipe.
-func TestPipe(t *testing.T) {
-	name := pipePrefix + "test"
-	l, err := newPipeListener(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if other, err := newPipeListener(name); err == nil {
-		if !wine { // Wine ignores the flag
-			t.Error("two servers have one pipe")
-		}
-		_ = other.Close()
-	}
-	sd, err := windows.GetSecurityInfo(l.next, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sid, err := process.OwnSID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// One user has all rights of the pipe, and nothing is inherited.
-	if got := sd.String(); !strings.HasPrefix(got, "O:"+sid) || strings.Count(got, "(A;") != 1 || !strings.HasSuffix(got, ";;;"+sid+")") || !strings.Contains(got, "D:P") {
-		t.Errorf("the descriptor is %s, want all rights for %s alone", got, sid)
-	}
-	l.stop()
-	if _, err := l.accept(); err == nil {
-		t.Error("a client after the end")
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := dial(t.Context(), name); err == nil {
-		t.Error("connected to nothing")
-	}
-}
-
-// TestPipeName checks that a file can only name pipes of servers, and that a
-// server that has ended does not count as one that does not answer.
-func TestPipeName(t *testing.T) {
-	s := newServer(t, "")
-	n := s.pend(t, call("a"))
-	at := filepath.Join(s.endpoint.folder, pointerName)
-	for _, name := range []string{"", `\\.\pipe\other`, pipePrefix, pipePrefix + `a\b`, `\\host\pipe\mcp-toolset-approval-a`, `C:\x`} {
-		if err := os.WriteFile(at, []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := socketOf(s.endpoint.folder)
-		if want := at + " does not name a pipe"; err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", name, err, want)
-		}
-	}
-	if err := os.WriteFile(at, []byte(pipePrefix+"gone"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Approve(t.Context(), s.state, n, false)
-	wants(t, err, ErrNoServer.Error())
 }

@@ -54,7 +54,7 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	if n := s.again(k, &r); n != 0 {
 		return n, nil
 	}
-	if err := s.open(); err != nil {
+	if err := s.socket.Open(); err != nil {
 		return 0, err
 	}
 	n, err := s.nextNumber()
@@ -70,6 +70,7 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	i := &item{number: n, key: k, request: r, since: s.config.Now()}
 	i.join(r.Session)
 	s.items = append(s.items, i)
+	s.generation.Add(1)
 	s.prune()
 	return n, nil
 }
@@ -84,7 +85,11 @@ func (s *Store) again(k key, r *Request) int {
 		return 0
 	}
 	i.join(r.Session)
-	i.request.Preview, i.request.Partial = r.Preview, r.Partial
+	if i.request.Preview != r.Preview || i.request.Partial != r.Partial {
+		i.request.Preview, i.request.Partial = r.Preview, r.Partial
+		s.generation.Add(1)
+	}
+	i.request.Denied = r.Denied
 	return i.number
 }
 
@@ -152,6 +157,7 @@ func (s *Store) prune() {
 func (s *Store) end(i *item, fate string) {
 	at := slices.Index(s.items, i)
 	s.items = slices.Delete(s.items, at, at+1)
+	s.generation.Add(1)
 	s.outcomes[i.number] = fate
 	if s.outcomeOrder = append(s.outcomeOrder, i.number); len(s.outcomeOrder) > maxOutcomes {
 		delete(s.outcomes, s.outcomeOrder[0])

@@ -18,7 +18,7 @@ import (
 
 func TestNothingAtStart(t *testing.T) {
 	s := newServer(t, "")
-	if s.Take(call("ls")) || s.Always("Bash", call("ls").Subject, "/work") || s.Declined("s1", "Bash", call("ls").Subject) {
+	if s.Take(call("ls")) || s.Always("Bash", call("ls").Subject, "/work") || s.wasDeclined("s1", "Bash", call("ls").Subject) {
 		t.Error("something is allowed or declined that nobody was asked about")
 	}
 	s.Forget("s1")
@@ -49,7 +49,7 @@ func TestBound(t *testing.T) {
 	}
 	s := newServer(t, "")
 	n := s.pend(t, base)
-	if err := s.approve(n, false); err != nil {
+	if err := s.Approve(n, "", false); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range other {
@@ -97,7 +97,7 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("the same call has number %d", n)
 	}
 	// A granted approval retains its number until it is taken.
-	if err := s.approve(1, false); err != nil {
+	if err := s.Approve(1, "", false); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.pend(t, call("a")); n != 1 {
@@ -143,14 +143,14 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("pending as %d, then as %d", n, m)
 	}
 	s.clock.add(time.Second)
-	wants(t, s.approve(n, false), "approval 1 has expired")
-	wants(t, s.deny(n), "approval 1 has expired")
+	wants(t, s.Approve(n, "", false), "approval 1 has expired")
+	wants(t, s.Deny(n, "", ""), "approval 1 has expired")
 	_, err := Approve(t.Context(), s.state, n, false)
 	wants(t, err, "approval 1 has expired; none is pending")
 
 	n = s.pend(t, call("a"))
 	for _, late := range []bool{false, true} {
-		if err := s.approve(n, false); err != nil {
+		if err := s.Approve(n, "", false); err != nil {
 			t.Fatal(err)
 		}
 		s.clock.add(GrantedFor - time.Second)
@@ -170,7 +170,7 @@ func TestApprovedLate(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
 	s.clock.add(20 * time.Hour)
-	if err := s.approve(n, false); err != nil {
+	if err := s.Approve(n, "", false); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.add(GrantedFor - time.Second)
@@ -181,7 +181,7 @@ func TestApprovedLate(t *testing.T) {
 
 func TestSingleUse(t *testing.T) {
 	s := newServer(t, "")
-	if err := s.approve(s.pend(t, call("a")), false); err != nil {
+	if err := s.Approve(s.pend(t, call("a")), "", false); err != nil {
 		t.Fatal(err)
 	}
 	var taken atomic.Int32
@@ -205,7 +205,7 @@ func TestSingleUse(t *testing.T) {
 func TestBounds(t *testing.T) {
 	s := newServer(t, "")
 	first := s.pend(t, call("first"))
-	if err := s.approve(first, false); err != nil {
+	if err := s.Approve(first, "", false); err != nil {
 		t.Fatal(err)
 	}
 	// The items are added without the socket, to avoid a thousand file writes.
@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 		t.Error("given up though there is room")
 	}
 	s.pend(t, call("last"))
-	wants(t, s.deny(100), "approval 100 was given up for newer ones")
+	wants(t, s.Deny(100, "", ""), "approval 100 was given up for newer ones")
 	if len(s.items) != maxPending+1 { // and one that was granted
 		t.Errorf("%d are held", len(s.items))
 	}
@@ -251,10 +251,10 @@ func TestDeclinedAs(t *testing.T) {
 	s := newServer(t, "")
 	r := call("rm")
 	r.Tool, r.As = "Monitor", "Bash"
-	if err := s.deny(s.pend(t, r)); err != nil {
+	if err := s.Deny(s.pend(t, r), "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Declined("s1", "Monitor", r.Subject) || !s.Declined("s1", "Bash", r.Subject) {
+	if !s.wasDeclined("s1", "Monitor", r.Subject) || !s.wasDeclined("s1", "Bash", r.Subject) {
 		t.Error("not declined for both tools")
 	}
 }
@@ -272,12 +272,12 @@ func TestReplied(t *testing.T) {
 		}
 	}
 	n := s.pend(t, r)
-	wants(t, s.reply(n, question.Reply{}), "1 question and 0 answers do not match")
-	wants(t, s.approve(n, false), "1 is a question; answer it with `mcp-toolset answer 1`")
-	if err := s.reply(n, question.Reply{Answers: []question.Answer{{Choices: []string{"B"}}}}); err != nil || reported != n {
+	wants(t, s.Reply(n, "", question.Reply{}), "1 question and 0 answers do not match")
+	wants(t, s.Approve(n, "", false), "1 is a question; answer it with `mcp-toolset answer 1`")
+	if err := s.Reply(n, "", question.Reply{Answers: []question.Answer{{Choices: []string{"B"}}}}); err != nil || reported != n {
 		t.Fatalf("reported %d: %v", reported, err)
 	}
-	wants(t, s.deny(n), "question 1 was answered already")
+	wants(t, s.Deny(n, "", ""), "question 1 was answered already")
 	s.mu.Lock()
 	ends := s.items[0].ends().Sub(s.items[0].granted)
 	s.mu.Unlock()
@@ -304,10 +304,10 @@ func TestDeclined(t *testing.T) {
 	again := r
 	again.Session = "s2"
 	s.pend(t, again)
-	if err := s.deny(n); err != nil {
+	if err := s.Deny(n, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, s.approve(n, false), "approval 1 was declined")
+	wants(t, s.Approve(n, "", false), "approval 1 was declined")
 	if s.Take(r) {
 		t.Error("taken though it was declined")
 	}
@@ -325,7 +325,7 @@ func TestDeclined(t *testing.T) {
 		{"s1", "Bash", Subject{Kind: "path", Value: "rm"}, false},
 		{"s1", "Bash", Subject{Kind: "command", Access: "Edit", Value: "rm"}, false},
 	} {
-		if got := s.Declined(tc.session, tc.tool, tc.subject); got != tc.want {
+		if got := s.wasDeclined(tc.session, tc.tool, tc.subject); got != tc.want {
 			t.Errorf("%+v: declined is %v", tc, got)
 		}
 	}
@@ -337,23 +337,23 @@ func TestDeclined(t *testing.T) {
 	if err != nil || len(o.Declined) != 3 || o.Declined[2].Number != 2 || o.Declined[2].Subject != path {
 		t.Fatalf("%+v, %v", o.Declined, err)
 	}
-	if _, err := Lift(t.Context(), s.state, 2); err != nil || s.Declined("s1", "Write", path) {
+	if _, err := Lift(t.Context(), s.state, 2); err != nil || s.wasDeclined("s1", "Write", path) {
 		t.Errorf("not lifted: %v", err)
 	}
 	_, err = Lift(t.Context(), s.state, 2)
 	wants(t, err, "nothing was declined by number 2; `mcp-toolset approvals` has the numbers")
 	wants(t, s.lift(2), "nothing was declined by number 2")
-	if !s.Declined("s1", "Bash", r.Subject) {
+	if !s.wasDeclined("s1", "Bash", r.Subject) {
 		t.Error("lifting one lifted another")
 	}
 	// A decline without a session or a subject is not recorded.
 	s.Decline("", "Write", path)
 	s.Decline("s1", "Write", Subject{Kind: "input"})
-	if s.Declined("", "Write", path) || s.Declined("s1", "Write", Subject{Kind: "input"}) {
+	if s.wasDeclined("", "Write", path) || s.wasDeclined("s1", "Write", Subject{Kind: "input"}) {
 		t.Error("declined without a conversation, or nothing")
 	}
 	for i := range maxDeclined + 1 {
-		s.decline(i, "s9", "T", Subject{Kind: "input", Value: fmt.Sprint(i)})
+		s.decline(i, "s9", "T", Subject{Kind: "input", Value: fmt.Sprint(i)}, "")
 	}
 	if len(s.declined) != maxDeclined {
 		t.Errorf("%d declines are remembered", len(s.declined))
@@ -364,10 +364,10 @@ func TestDeclined(t *testing.T) {
 func TestTakenBack(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("rm"))
-	if err := s.approve(n, false); err != nil {
+	if err := s.Approve(n, "", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.deny(n); err != nil {
+	if err := s.Deny(n, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if s.Take(call("rm")) {
@@ -383,7 +383,7 @@ func TestForget(t *testing.T) {
 	both.Session = "s2"
 	s.pend(t, both)
 	m := s.pend(t, one)
-	if err := s.approve(s.pend(t, given), false); err != nil {
+	if err := s.Approve(s.pend(t, given), "", false); err != nil {
 		t.Fatal(err)
 	}
 	l := s.pend(t, none)
@@ -391,12 +391,12 @@ func TestForget(t *testing.T) {
 	s.Decline("s2", "T", Subject{Kind: "path", Value: "/a"})
 	s.Forget("s1")
 	s.Forget("")
-	if s.Declined("s1", "T", Subject{Kind: "path", Value: "/a"}) || !s.Declined("s2", "T", Subject{Kind: "path", Value: "/a"}) {
+	if s.wasDeclined("s1", "T", Subject{Kind: "path", Value: "/a"}) || !s.wasDeclined("s2", "T", Subject{Kind: "path", Value: "/a"}) {
 		t.Error("other declines are left than those of the other conversation")
 	}
-	wants(t, s.approve(m, false), "approval 2 was of a conversation that has ended")
+	wants(t, s.Approve(m, "", false), "approval 2 was of a conversation that has ended")
 	for _, number := range []int{n, l} {
-		if err := s.approve(number, false); err != nil {
+		if err := s.Approve(number, "", false); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,13 +3,11 @@ package approval
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"net"
 	"os"
-	"sync"
 	"time"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/consent/socket"
 )
 
 // Item is a pending or granted approval as shown to users. It contains
@@ -31,6 +29,7 @@ type Item struct {
 	Subject   Subject   `json:"subject"`
 	Preview   string    `json:"preview,omitempty"` // what the call would change; "" if Input shows it
 	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
+	Key       string    `json:"-"`                 // digest of all that the user is shown
 	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
 
 	Questions []question.Question `json:"questions,omitempty"` // in place of the question for approval
@@ -44,70 +43,18 @@ type Refusal struct {
 	Since   time.Time `json:"since"`
 	Tool    string    `json:"tool"`
 	Subject Subject   `json:"subject"`
-}
-
-// serve accepts connections until ctx ends. It answers up to maxConnections at
-// once.
-func (s *Store) serve(ctx context.Context, d *endpoint) {
-	var busy sync.WaitGroup
-	defer busy.Wait()
-	defer context.AfterFunc(ctx, d.listener.stop)()
-	slots := make(chan struct{}, maxConnections)
-	for {
-		conn, err := d.listener.accept()
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			// An error may mean that no descriptors are free. The pause avoids
-			// a busy loop.
-			if !pause(ctx, 100*time.Millisecond) {
-				return
-			}
-			continue
-		}
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			_ = conn.Close()
-			return
-		}
-		busy.Go(func() {
-			defer func() { <-slots }()
-			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-			defer stop()
-			defer conn.Close()
-			s.converse(conn)
-		})
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	Wrote   string    `json:"wrote,omitempty"` // the user's own words
 }
 
 // converse answers the one command of a connection.
-func (s *Store) converse(conn conn) {
+func (s *Store) converse(_ context.Context, p *socket.Peer) {
 	a := answer{}
-	// This check comes first, while the peer is still the process that
-	// connected.
-	err := checkPeer(conn)
-	if err != nil {
-		s.config.Log.Warn("refused to talk about approvals", "error", err.Error())
-	}
-	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // starts here because the time before does not depend on the peer
-	// Read the command in any case: unread data may make the peer lose the
-	// answer.
-	q, unread := readCommand(conn)
+	err := p.Refused
+	var q command
 	if err == nil {
-		err = unread
+		if err = p.Err; err == nil {
+			q, err = parseCommand(p.Line)
+		}
 	}
 	if err == nil {
 		a, err = s.answer(q)
@@ -120,19 +67,19 @@ func (s *Store) converse(conn conn) {
 		s.config.Log.Error("answering about approvals", "error", err.Error()) // a bug
 		return
 	}
-	_ = conn.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
-	_ = writeAnswer(conn, data) // the peer may have gone
+	_ = p.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
+	_ = writeAnswer(p, data) // the peer may have gone
 }
 
 // answer executes a command.
 func (s *Store) answer(q command) (answer, error) {
 	switch q.Do {
 	case doApprove:
-		return answer{}, s.approve(q.Number, q.Always)
+		return answer{}, s.Approve(q.Number, "", q.Always)
 	case doDeny:
-		return answer{}, s.deny(q.Number)
+		return answer{}, s.Deny(q.Number, "", q.Reason)
 	case doReply:
-		return answer{}, s.reply(q.Number, q.Reply)
+		return answer{}, s.Reply(q.Number, "", q.Reply)
 	case doLift:
 		return answer{}, s.lift(q.Number)
 	}
@@ -155,7 +102,7 @@ func (s *Store) list(number int) answer {
 	}
 	for _, d := range s.declined {
 		if number == 0 || number == d.number {
-			a.Declined = append(a.Declined, Refusal{d.number, s.config.Server, os.Getpid(), d.since, d.tool, d.subject})
+			a.Declined = append(a.Declined, Refusal{d.number, s.config.Server, os.Getpid(), d.since, d.tool, d.subject, d.wrote})
 		}
 	}
 	return a
@@ -166,7 +113,7 @@ func (s *Store) item(i *item) Item {
 	out := Item{
 		Number: i.number, Server: s.config.Server, Process: os.Getpid(), Since: i.since, Approved: !i.granted.IsZero(), Ends: i.ends(),
 		Principal: r.Principal, Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
-		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions,
+		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions, Key: i.shownKey(),
 	}
 	if err := r.always(); err != nil {
 		out.Always = err.Error()

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mcp-toolset/internal/consent/socket"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -53,10 +53,10 @@ func TestStory(t *testing.T) {
 	wants(t, err, "approval 1 was approved, and the call was sent again; none is pending")
 
 	m, l := s.pend(t, call("b")), s.pend(t, call("c"))
-	if _, err := Deny(t.Context(), s.state, m); err != nil {
+	if _, err := Deny(t.Context(), s.state, m, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Deny(t.Context(), s.state, m)
+	_, err = Deny(t.Context(), s.state, m, "")
 	wants(t, err, fmt.Sprintf("approval %d was declined; pending: %d", m, l))
 	s.pend(t, call("d"))
 	_, err = List(t.Context(), s.state, 99)
@@ -99,13 +99,9 @@ func TestWhole(t *testing.T) {
 }
 
 // dial connects to a server's socket.
-func (s *server) dial(t *testing.T) conn {
+func (s *server) dial(t *testing.T) socket.Conn {
 	t.Helper()
-	path, err := socketOf(s.endpoint.folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := dial(t.Context(), path)
+	conn, err := socket.Dial(t.Context(), s.socket.At())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +163,8 @@ func TestMalformed(t *testing.T) {
 func TestSilentPeers(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
-	var conns []conn
-	for range maxConnections {
+	var conns []socket.Conn
+	for range 32 {
 		conns = append(conns, s.dial(t))
 	}
 	if _, err := Approve(t.Context(), s.state, n, false); err != nil {
@@ -176,7 +172,7 @@ func TestSilentPeers(t *testing.T) {
 	}
 	// By now, at least one of the connections must have been closed by the
 	// server.
-	if !slices.ContainsFunc(conns, func(conn conn) bool {
+	if !slices.ContainsFunc(conns, func(conn socket.Conn) bool {
 		_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		_, err := conn.Read(make([]byte, 1))
 		return err == nil || errors.Is(err, io.EOF)
@@ -206,11 +202,12 @@ func TestClosedWhileServing(t *testing.T) {
 		t.Errorf("closing again: %v", err)
 	}
 
-	mute, err := newEndpoint(filepath.Join(s.folder, strings.Repeat("A", nameLength)))
-	if err != nil {
+	mute := socket.New(s.state, s.config.Log)
+	mute.Handle("", func(ctx context.Context, _ *socket.Peer) { <-ctx.Done() })
+	if err := mute.Open(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = mute.remove() }()
+	defer mute.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
@@ -253,7 +250,7 @@ func TestManyClients(t *testing.T) {
 				mu.Unlock()
 			}
 			if i%2 == 0 {
-				if _, err := Deny(context.Background(), s.state, m); err == nil {
+				if _, err := Deny(context.Background(), s.state, m, ""); err == nil {
 					denied.Add(1)
 				}
 			}

@@ -1,7 +1,12 @@
 package approval
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -27,7 +32,7 @@ func PendingText(number int, tool string) *fault.Fault {
 	}
 	return fault.New(
 		fmt.Sprintf("approval %d is pending", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on the machine of the server, then %s.", number, number, again))
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) or to answer in `mcp-toolset console`, on the machine of the server, then %s.", number, number, again))
 }
 
 // UnavailableText returns the fault for a call that the user cannot be asked
@@ -36,4 +41,61 @@ func UnavailableText(err error) *fault.Fault {
 	return fault.New(
 		"the user has to approve it and cannot be asked: "+plain.Line(err.Error()),
 		"Continue without it, or ask the user to allow it in the settings.")
+}
+
+// CallText returns the name of a call for use in a sentence.
+func CallText(i Item) string {
+	if i.Title == "" {
+		return plain.Text(i.Tool)
+	}
+	return plain.Text(i.Tool) + ", " + plain.Text(i.Title)
+}
+
+// FurtherText describes what an approval allows beyond the call, or returns "" if that is nothing.
+func FurtherText(i Item) string {
+	if i.Subject.Kind != "site" || i.Always != "" {
+		return ""
+	}
+	return "further " + SiteCalls(i.Tool) + " to " + plain.Text(i.Subject.Value) + " in the same session"
+}
+
+// SubjectText describes exactly what a decline or "always" applies to. It quotes the value, so that
+// a line break differs from a backslash followed by an n.
+func SubjectText(tool string, s Subject) string {
+	var value bytes.Buffer
+	enc := json.NewEncoder(&value)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s.Value); err != nil {
+		panic(err) // strings can always be encoded
+	}
+	shown := Printable(strings.TrimSpace(value.String()))
+	if s.Kind == "path" { // it applies to all tools with the same access to the path
+		return map[string]string{"Read": "reads of ", "Edit": "changes to "}[s.Access] + shown
+	}
+	text := plain.Text(tool) + ": " + plain.Text(s.Kind) + " " + shown
+	if s.Dir != "" {
+		text += " in the folder " + plain.Text(s.Dir)
+	}
+	if s.Opens != "" {
+		text += ", and for it " + plain.Text(s.Opens)
+	}
+	return text
+}
+
+// Printable escapes the characters of a JSON text that do not print, as JSON does. Such characters
+// occur in strings only, apart from line breaks between tokens.
+func Printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == ' ' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }

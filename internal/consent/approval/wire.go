@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/consent/socket"
 )
 
 // The protocol of the socket: each connection carries one command and one
@@ -18,15 +19,13 @@ import (
 // into lines and terminated by an empty line. No line is longer than
 // maxMessage, in bytes.
 const (
-	maxMessage = 64 << 10
+	maxMessage = socket.MaxLine
 	// maxAnswer is the limit of an answer, in bytes. It exceeds the size of
 	// everything a server can hold, even with inputs in base64 and every
 	// character of text escaped.
 	maxAnswer = 8 * maxHeld
 
-	maxConnections = 16
-	// connectionFor is the timeout for a peer to send its command, and again
-	// to read a short answer. perByte adds 1 s per MiB for a long answer, for
+	// connectionFor is the timeout for a peer to read a short answer. perByte adds 1 s per MiB for a long answer, for
 	// busy machines.
 	connectionFor = 2 * time.Second
 	perByte       = time.Second >> 20
@@ -46,7 +45,8 @@ type command struct {
 	Do     string         `json:"do"`
 	Number int            `json:"number,omitempty"`
 	Always bool           `json:"always,omitempty"`
-	Reply  question.Reply `json:"reply,omitzero"` // to questions, with doReply
+	Reply  question.Reply `json:"reply,omitzero"`   // to questions, with doReply
+	Reason string         `json:"reason,omitempty"` // for the model, with doDeny
 }
 
 // answer is the answer to a question.
@@ -60,14 +60,10 @@ type answer struct {
 
 var errMessage = errors.New("the message is not understood")
 
-// readCommand reads a command. It rejects unknown fields and invalid
+// parseCommand parses a command. It rejects unknown fields and invalid
 // combinations.
-func readCommand(r io.Reader) (command, error) {
+func parseCommand(line []byte) (command, error) {
 	var q command
-	line, err := readLine(bufio.NewReaderSize(r, maxMessage))
-	if err != nil {
-		return q, err
-	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); err != nil {
@@ -77,7 +73,7 @@ func readCommand(r io.Reader) (command, error) {
 		return command{}, errMessage
 	}
 	switch {
-	case q.Number < 0, q.Always && q.Do != doApprove, q.Number == 0 && q.Do != doList:
+	case q.Number < 0, q.Always && q.Do != doApprove, q.Reason != "" && q.Do != doDeny, q.Number == 0 && q.Do != doList:
 		return command{}, errMessage
 	}
 	switch q.Do {
@@ -85,16 +81,6 @@ func readCommand(r io.Reader) (command, error) {
 		return q, nil
 	}
 	return command{}, errMessage
-}
-
-// readLine reads one line of up to maxMessage bytes. The buffer of r must be
-// that large.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		return nil, fmt.Errorf("a message is longer than %d bytes", maxMessage)
-	}
-	return line, err
 }
 
 // writeAnswer writes an answer in lines, followed by an empty line. data must
@@ -115,7 +101,7 @@ func readAnswer(r io.Reader, most int) (answer, error) {
 	var data []byte
 	in := bufio.NewReaderSize(r, maxMessage)
 	for {
-		line, err := readLine(in)
+		line, err := socket.ReadLine(in)
 		if err != nil {
 			return a, err
 		}

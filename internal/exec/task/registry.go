@@ -74,7 +74,7 @@ func (r *Registry) add(owner session.Owner, j Job, seen bool) (*Task, error) {
 func (r *Registry) report(t *Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !t.seen && t.Status().State != Stopped && slices.Contains(r.tasks, t) {
+	if !t.seen && (t.byUser || t.Status().State != Stopped) && slices.Contains(r.tasks, t) {
 		r.OnEnd(t.owner, t)
 	}
 }
@@ -123,6 +123,21 @@ func (r *Registry) List(owner session.Owner) []*Task {
 	}
 	slices.SortStableFunc(list, func(a, b *Task) int { return a.started.Compare(b.started) })
 	return list
+}
+
+// All returns the tasks of all owners, in order of their addition.
+func (r *Registry) All() []*Task {
+	r.mu.Lock()
+	defer r.unlock(r.sweep())
+	return slices.Clone(r.tasks)
+}
+
+// Stop ends a task in the name of the user. Its owner is told, by OnEnd.
+func (r *Registry) Stop(t *Task) error {
+	r.mu.Lock()
+	t.byUser = true
+	r.mu.Unlock()
+	return t.Job.Stop("the user")
 }
 
 // Forget ends and forgets all tasks of an owner that has ended, and waits for their end. A task

@@ -326,3 +326,37 @@ func TestOnEnd(t *testing.T) {
 		}
 	})
 }
+
+// stopping is a job that Stop ends.
+type stopping struct{ *stub }
+
+func (s stopping) Stop(why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.State, s.status.Detail = Stopped, "stopped by "+why
+	close(s.done)
+	return nil
+}
+
+// TestStopByUser checks that the owner hears of a task that the user has stopped, and not of one
+// that the owner has stopped.
+func TestStopByUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Now)
+		var told []string
+		r.OnEnd = func(o session.Owner, t *Task) { told = append(told, o.Session+" "+t.Status().Detail) }
+		own, users := add(t, r, me, stopping{newStub()}), add(t, r, me, stopping{newStub()})
+		if all := r.All(); len(all) != 2 || all[0].Owner() != me {
+			t.Errorf("%v", all)
+		}
+		for _, err := range []error{own.Stop("TaskStop"), r.Stop(users)} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if !slices.Equal(told, []string{"s stopped by the user"}) {
+			t.Errorf("%q", told)
+		}
+	})
+}

@@ -85,4 +85,8 @@ type Task struct {
 	started time.Time
 	ended   time.Time // time of the end; zero until the registry has seen it
 	seen    bool      // see Registry.Seen
+	byUser  bool      // see Registry.Stop
 }
+
+// Owner returns the owner of the task.
+func (t *Task) Owner() session.Owner { return t.owner }

@@ -74,6 +74,19 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
 }
 
+// Last returns the number of calls of an owner so far.
+func (j *Journal) Last(o session.Owner) int {
+	if j == nil {
+		return 0
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if l := j.logs.Lookup(o); l != nil {
+		return l.last
+	}
+	return 0
+}
+
 // Entries returns a copy of an owner's entries, oldest first.
 func (j *Journal) Entries(o session.Owner) []Entry {
 	if j == nil {

@@ -1,0 +1,87 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+)
+
+func init() {
+	answers["policy"] = typed((*Local).policy)
+	answers["explain"] = typed((*Local).explain)
+}
+
+// Policy is what decides on calls.
+type Policy struct {
+	Mode     string    `json:"mode"`
+	Rules    []Rule    `json:"rules"`
+	Always   []Always  `json:"always"`
+	Declined []Decline `json:"declined"`
+	Problem  string    `json:"problem"` // why nothing is always allowed; may be ""
+}
+
+// Always is what the user always allows.
+type Always struct {
+	Number int      `json:"number"`
+	Tool   string   `json:"tool"`
+	Text   string   `json:"text"`
+	Roots  []string `json:"roots"`
+	When   int64    `json:"when"`
+}
+
+// Decline is what the user declined in a session.
+type Decline struct {
+	Number int    `json:"number"`
+	Tool   string `json:"tool"`
+	Text   string `json:"text"`
+	When   int64  `json:"when"`
+	Wrote  string `json:"wrote"` // the user's reason; may be ""
+}
+
+func (l *Local) policy(context.Context, struct{}) (any, error) {
+	p := Policy{Mode: l.Mode, Rules: append([]Rule{}, l.Rules...), Always: []Always{}, Declined: []Decline{}}
+	if l.Always != nil {
+		entries, err := l.Always()
+		if err != nil {
+			p.Problem = err.Error()
+		}
+		for _, e := range entries {
+			p.Always = append(p.Always, Always{e.Number, e.Tool, subjectText(e.Tool, e.Subject), append([]string{}, e.Roots...), ms(e.When)})
+		}
+	}
+	for _, d := range l.Approvals.Refusals() {
+		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, subjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
+	}
+	return p, nil
+}
+
+type explained struct {
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Explained is the decision on a call that is not made.
+type Explained struct {
+	Decision string `json:"decision"`
+	Text     string `json:"text"` // as `policy explain` prints it
+}
+
+func (l *Local) explain(ctx context.Context, q explained) (any, error) {
+	if q.Tool == "" {
+		return nil, Invalid("the tool is missing", "Name one, such as Bash.")
+	}
+	var object map[string]json.RawMessage
+	if len(q.Input) == 0 {
+		q.Input = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(q.Input, &object); err != nil || object == nil {
+		return nil, Invalid("the input is not a JSON object", `Write one, such as {"command": "ls"}.`)
+	}
+	if l.Explain == nil || l.Describe == nil {
+		return nil, missing("the server explains no calls", "Use mcp-toolset policy explain.")
+	}
+	e := l.Explain(ctx, "", q.Tool, q.Input)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return Explained{e.Decision.Behavior.String(), l.Describe(e)}, nil
+}

@@ -1,0 +1,122 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// keyFor is the time in which a link must be opened.
+	keyFor = 60 * time.Second
+	// maxKeys and maxLogins limit the links that can be opened and the logins that hold; the
+	// oldest ends.
+	maxKeys   = 20
+	maxLogins = 50
+	// maxFailures is the limit of failed logins within failWindow.
+	maxFailures = 20
+	failWindow  = time.Minute
+)
+
+type hash [sha256.Size]byte
+
+func hashOf(text string) hash { return sha256.Sum256([]byte(text)) }
+
+// logins holds the links and the logins of one run. The zero value is empty.
+type logins struct {
+	mu       sync.Mutex
+	keys     []key
+	logins   []login
+	failures int
+	since    time.Time
+}
+
+// key is that of a link that was not opened yet.
+type key struct {
+	hash hash
+	ends time.Time
+}
+
+// login is one browser. Its cookie allows it to look, and its token, which only pages of the
+// same port can have, to act.
+type login struct {
+	cookie, token hash
+}
+
+// secret returns a new secret of 130 bits.
+func secret() string { return rand.Text() }
+
+// link returns the key of a new link.
+func (l *logins) link(now time.Time) string {
+	k := secret()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys = append(l.keys, key{hashOf(k), now.Add(keyFor)})
+	l.keys = l.keys[max(0, len(l.keys)-maxKeys):]
+	return k
+}
+
+// redeem reports whether a key may log in, and uses it up.
+func (l *logins) redeem(given string, now time.Time) bool {
+	h := hashOf(given)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ok := false
+	var left []key
+	for _, k := range l.keys {
+		is := subtle.ConstantTimeCompare(k.hash[:], h[:]) == 1
+		if is && now.Before(k.ends) {
+			ok = true
+		}
+		if !is && now.Before(k.ends) {
+			left = append(left, k)
+		}
+	}
+	l.keys = left
+	return ok
+}
+
+// begin adds a login and returns its secrets.
+func (l *logins) begin() (cookie, token string) {
+	cookie, token = secret(), secret()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.logins = append(l.logins, login{hashOf(cookie), hashOf(token)})
+	l.logins = l.logins[max(0, len(l.logins)-maxLogins):]
+	return cookie, token
+}
+
+// find returns the login of one of the cookies with a name.
+func (l *logins) find(r *http.Request, name string) *login {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range r.CookiesNamed(name) {
+		h := hashOf(c.Value)
+		for _, known := range l.logins {
+			if subtle.ConstantTimeCompare(known.cookie[:], h[:]) == 1 {
+				return &known
+			}
+		}
+	}
+	return nil
+}
+
+// allows reports whether a token is that of the login.
+func (l *login) allows(token string) bool {
+	h := hashOf(token)
+	return subtle.ConstantTimeCompare(l.token[:], h[:]) == 1
+}
+
+// failed records a failed login and reports whether there are too many.
+func (l *logins) failed(now time.Time) (tooMany bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.since) > failWindow {
+		l.failures, l.since = 0, now
+	}
+	l.failures++
+	return l.failures > maxFailures
+}

@@ -1,0 +1,12 @@
+// Package page holds the files of the console: one HTML page with modules and a
+// style sheet that a browser loads as they are.
+package page
+
+import "embed"
+
+// Files holds the page. In login.html and refused.html the server replaces "{{FACT}}"
+// and "{{NEXT}}" with escaped text. All other files are served unchanged. The page finds
+// the token that POST requests carry in the local storage, as "mcp-toolset-console".
+//
+//go:embed *.html *.css *.js *.svg
+var Files embed.FS

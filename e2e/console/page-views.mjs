@@ -1,0 +1,98 @@
+// Live, sessions, policy and audit, as their user works with them.
+import { assert, axe, check, equal, open, until } from './lib.mjs';
+import { settle, shown, started } from './mocked.mjs';
+
+await check('live: stages, stop of a call and a task, output', (cs) => started(cs, {}, async (page, m) => {
+  await page.keyboard.press('2');
+  await shown(page, '.totals', '2 running, 2 waiting');
+  assert((await page.locator('.item.call', { hasText: 'README.md' }).innerText()).includes('waits for call 20 (Bash)'), 'what a call waits for is not shown');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await shown(page, '.detail h2', 'go test ./...');
+  await page.getByRole('button', { name: 'Stop this call' }).click();
+  await until(() => m.posts.length === 1, 'the stop');
+  equal(m.posts[0], { name: 'stop', token: 'the-token', server: 's1', call: 20 }, 'stop');
+  m.world.output = { a1b2c3: 'first\nsecond' };
+  await page.locator('.tasks [role=option]', { hasText: 'npm run dev' }).click();
+  await shown(page, '.tail', 'second');
+  m.world.output.a1b2c3 += ' half\nthird\n';
+  await settle(page, 1_100);
+  await shown(page, '.tail', 'second half\nthird');
+  await page.getByRole('button', { name: 'Stop this task' }).click();
+  await settle(page);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  equal(m.posts.length, 1, 'stops without confirmation');
+  await page.getByRole('button', { name: 'Stop this task' }).click();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await until(() => m.posts.length === 2, 'the stop');
+  equal(m.posts[1], { name: 'stop', token: 'the-token', server: 's1', task: 'a1b2c3' }, 'stop');
+}));
+
+await check('sessions: changes, undo of chosen files, calls', (cs) => started(cs, {}, async (page, m) => {
+  await page.keyboard.press('3');
+  await page.locator('[role=option]', { hasText: 'claude-code 2.1' }).click();
+  await shown(page, 'details.change', 'Edit server/http.go');
+  await page.locator('details.change summary', { hasText: 'Edit server/http.go' }).click();
+  await shown(page, '.path .ln.add', 'ReadHeaderTimeout');
+  await page.locator('details.change[open] button', { hasText: 'Undo…' }).click();
+  await shown(page, 'dialog h2', 'Undo this change?');
+  await axe(page, 'undo dialog');
+  await page.getByRole('checkbox', { name: /limits.go/ }).uncheck();
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await until(() => m.posts.length === 1, 'the undo');
+  equal(m.posts[0], { name: 'undo', token: 'the-token', server: 's1', session: 'x1', n: 2, paths: ['/home/ada/shop/server/http.go'] }, 'undo');
+  await shown(page, '#toast', 'was undone');
+  await page.locator('.tabs button', { hasText: 'Calls' }).click();
+  await page.locator('.detail select').selectOption('commands');
+  await settle(page);
+  equal(await page.locator('.detail [role=option]').count(), 2, 'commands');
+  await axe(page, 'calls of a session');
+  for (const t of ['Work', 'Events']) {
+    await page.locator('.tabs button', { hasText: t }).click();
+    await settle(page);
+    await axe(page, t);
+  }
+}));
+
+await check('policy: rules, explain, copy', (cs) => started(cs, { permissions: ['clipboard-read', 'clipboard-write'] }, async (page, m) => {
+  await page.keyboard.press('4');
+  await shown(page, 'table', 'Bash(make *)');
+  await page.keyboard.press('/');
+  await page.keyboard.type('local.json');
+  await settle(page);
+  equal(await page.locator('tbody tr').count(), 1, 'filtered rules');
+  await page.getByLabel('Input, as JSON').fill('{"command": ');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await shown(page, '[role=alert]', 'The input is not JSON');
+  await page.getByLabel('Input, as JSON').fill('{"command": "git push"}');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await shown(page, '.card .code', 'Bash would ask.');
+  equal(m.posts[0].input, { command: 'git push' }, 'input');
+  await page.getByRole('button', { name: 'Copy the settings' }).click();
+  equal(await page.evaluate(() => navigator.clipboard.readText()), m.world['GET suggest']().rules[0].settings, 'clipboard');
+}));
+
+await check('audit: search, filter, pages, figures', (cs) => started(cs, {}, async (page) => {
+  await page.keyboard.press('5');
+  await shown(page, '.totals', '200 newest entries');
+  await page.locator('.split .list').press('End');
+  await page.keyboard.press('Enter');
+  await shown(page, '.totals', '400 newest entries');
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await shown(page, '.totals', '450 entries');
+  await page.keyboard.press('Enter');
+  await shown(page, '.detail .facts', 'claude-code');
+  await page.getByLabel('Outcome').selectOption('refused');
+  await shown(page, '.totals', '50 entries');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('part8.go');
+  await settle(page, 300);
+  await shown(page, '.totals', '1 entry');
+  await shown(page, '.detail table', 'Median');
+  await page.keyboard.type('nothing');
+  await settle(page, 300);
+  await shown(page, '.none', 'Change the search');
+}));

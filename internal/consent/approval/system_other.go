@@ -1,9 +1,0 @@
-//go:build !unix && !windows
-
-package approval
-
-// offered is false because sockets have no permissions here: any user could
-// approve.
-const offered = false
-
-const maxSocketPath = 0

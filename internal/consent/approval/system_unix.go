@@ -1,6 +1,0 @@
-//go:build unix
-
-package approval
-
-// offered is true because the mode of the folder excludes other users.
-const offered = true

@@ -1,5 +1,0 @@
-package approval
-
-// offered is true because the security descriptor of the pipe excludes other
-// users.
-const offered = true
