@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	web "mcp-toolset/console"
+	"mcp-toolset/console"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -196,7 +196,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	printClientConfig(host.Err, endpoint, token)
 	later := ""
 	if token.value != "" {
-		later = "; later " + base + web.Path + " with the token"
+		later = "; later " + base + console.Path + " with the token"
 	}
 	fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, page.Link(), later)
 	a.Appear()
