@@ -397,11 +397,11 @@ func (e *events) next(t *testing.T) string {
 	}
 }
 
-// until returns the first event that begins with a text.
-func (e *events) until(t *testing.T, prefix string) string {
+// server returns the first event that has the server: its own, or a snapshot.
+func (e *events) server(t *testing.T) string {
 	t.Helper()
 	for {
-		if got := e.next(t); strings.HasPrefix(got, prefix) {
+		if got := e.next(t); strings.Contains(got, `"id":"s1","name"`) {
 			return got
 		}
 	}
@@ -412,7 +412,7 @@ func TestStream(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.login(t)
 	a, _ := w.stream(t)
-	if got := a.until(t, "server"); !strings.Contains(got, `"id":"s1"`) || !strings.Contains(got, `"calls":[]`) {
+	if got := a.server(t); !strings.Contains(got, `"id":"s1"`) || !strings.Contains(got, `"calls":[]`) {
 		t.Errorf("%s", got)
 	}
 	w.source.updates <- feed.Update{Calls: []feed.Call{{Number: 1, Stage: "running"}, {Number: 2, Stage: "done"}}}
@@ -439,7 +439,7 @@ func TestStream(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
-	a.until(t, "server") // found again
+	a.server(t) // found again
 	a.stop()
 	b.stop()
 	w.hub.done.Wait() // ends with the last page

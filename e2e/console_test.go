@@ -139,7 +139,7 @@ type consoleServer struct {
 	}
 }
 
-// until reads events until one of a kind fits.
+// until reads events until one of a kind fits; "" means any kind.
 func (p *consolePage) until(kind string, fits func(data string) bool) {
 	p.t.Helper()
 	if p.stream == nil {
@@ -156,7 +156,7 @@ func (p *consolePage) until(kind string, fits func(data string) bool) {
 		if name, ok := strings.CutPrefix(line, "event: "); ok {
 			event = strings.TrimSpace(name)
 		}
-		if data, ok := strings.CutPrefix(line, "data: "); ok && event == kind && fits(data) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok && (event == kind || kind == "") && fits(data) {
 			return
 		}
 	}
@@ -165,13 +165,18 @@ func (p *consolePage) until(kind string, fits func(data string) bool) {
 // server waits for a server to appear.
 func (p *consolePage) server() (s consoleServer) {
 	p.t.Helper()
-	p.until("server", func(data string) bool {
-		var d struct{ Server consoleServer }
+	p.until("", func(data string) bool {
+		var d struct {
+			Server  consoleServer   // of its own event
+			Servers []consoleServer // of a snapshot
+		}
 		if err := json.Unmarshal([]byte(data), &d); err != nil {
 			p.t.Fatal(err)
 		}
-		s = d.Server
-		return true
+		if s = d.Server; len(d.Servers) > 0 {
+			s = d.Servers[0]
+		}
+		return s.ID != ""
 	})
 	return s
 }

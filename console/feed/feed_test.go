@@ -35,7 +35,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain also runs the test binary as a command that asks the server above it.
+func TestMain(m *testing.M) {
+	if folder := os.Getenv("FEED_CHILD"); folder != "" {
+		r := Remote{folder}
+		_, err := r.Ask(context.Background(), "policy", json.RawMessage("{}"))
+		fmt.Println(err)
+		fmt.Println(r.Watch(context.Background(), func(Update) error { return errors.New("watched") }))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // world is a feed of a made-up server.
 type world struct {
