@@ -76,9 +76,11 @@ func (c *call) hold() (release func()) {
 }
 
 // covered reports whether all that a command may destroy is in the roots and could be restored,
-// if that matters for the decision. It starts to store what the call may change.
+// if that matters for the decision. It starts to store what the call may change. What the program
+// of an agent does by itself is never covered: it has no checkpoint of its own, and the one of its
+// agent lacks what others have made since.
 func (c *call) covered(ctx context.Context, r policy.Request) bool {
-	if c.explains || c.scope() != changesRoots {
+	if c.explains || c.Unrun || c.scope() != changesRoots {
 		return false
 	}
 	c.changes().Warm()

@@ -130,6 +130,12 @@ func TestCoveredCalls(t *testing.T) {
 	if got := b.run(t, t.Context(), "Run", `{"do":"rm"}`); got != "done" || ran != 1 {
 		t.Error(got)
 	}
+	// What a program does by itself later has no checkpoint of its own.
+	unrun := b.request("Run", `{"do":"rm"}`)
+	unrun.Unrun = true
+	if resp, err := b.Run(t.Context(), unrun); err != nil || !resp.Failed || !strings.Contains(joinText(resp.Content), "rm needs approval: it destroys") {
+		t.Errorf("%+v, %v", resp, err)
+	}
 	pipe := filepath.Join(b.root, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
