@@ -42,6 +42,9 @@ type Set struct {
 // errNone is the error for a change set that does not exist.
 var errNone = errors.New("there is no such change set")
 
+// errDamaged is the error for a change set that a crash of the system has not left whole.
+var errDamaged = errors.New("it is damaged")
+
 // Dir returns the folder of the store of a workspace, whose first root identifies it.
 func Dir(stateDir string, roots []string) string {
 	first := ""
@@ -221,7 +224,7 @@ func (s *Store) read(number int, whole bool) (*Set, error) {
 	}
 	z, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: reading the change set %d: %w", errDamaged, number, err)
 	}
 	defer z.Close()
 	set, g := new(Set), gob.NewDecoder(z)
@@ -230,7 +233,7 @@ func (s *Store) read(number int, whole bool) (*Set, error) {
 		err = g.Decode(&set.Changes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the change set %d: %w", number, err)
+		return nil, fmt.Errorf("%w: reading the change set %d: %w", errDamaged, number, err)
 	}
 	return set, nil
 }
@@ -322,6 +325,9 @@ func (s *Store) collect(numbers []int, share int64) error {
 	live := map[Hash]bool{}
 	for _, n := range numbers {
 		set, err := s.read(n, true)
+		if errors.Is(err, errDamaged) { // it cannot be undone either
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -354,7 +360,8 @@ func (s *Store) collect(numbers []int, share int64) error {
 }
 
 // forgetOthers removes the stores of workspaces that no server has used for maxAge, since they may
-// hold secrets. It ignores errors.
+// hold secrets, and sooner those of worktrees that are gone: each may be as large as the workspace. It
+// ignores errors.
 func (s *Store) forgetOthers() {
 	list, err := os.ReadDir(filepath.Dir(s.dir))
 	if err != nil {
@@ -363,15 +370,22 @@ func (s *Store) forgetOthers() {
 	for _, d := range list {
 		other := &Store{dir: filepath.Join(filepath.Dir(s.dir), d.Name()), o: s.o}
 		// A server writes the file when it opens the store, and has a lock as long as it runs.
-		info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
-		if err != nil || !d.IsDir() || other.dir == s.dir || s.o.Now().Sub(info.ModTime()) < maxAge {
+		limit := maxAge
+		if other.isGone() {
+			limit = maxGone
+		}
+		unused := func() bool {
+			info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
+			return err == nil && s.o.Now().Sub(info.ModTime()) >= limit
+		}
+		if !d.IsDir() || other.dir == s.dir || !unused() {
 			continue
 		}
 		release, err := other.exclusive("sets.lock")
 		if err != nil {
 			continue
 		}
-		if info, err = os.Lstat(filepath.Join(other.dir, workspaceFile)); err == nil && s.o.Now().Sub(info.ModTime()) >= maxAge && other.alone() {
+		if unused() && other.alone() {
 			_ = os.RemoveAll(other.dir)
 		}
 		release()

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +39,7 @@ func (s *Store) For(v session.View) *Store {
 	if err != nil {
 		return nil
 	}
-	at := slices.IndexFunc(s.worktrees, func(w *Store) bool { return w.key == key })
-	if at >= 0 && !os.SameFile(info, s.worktrees[at].made) { // removed, and made again
-		former := s.worktrees[at]
-		s.worktrees, at = slices.Delete(s.worktrees, at, at+1), -1
-		s.start(func() { _ = former.closeWorktree() })
-	}
+	at := slices.IndexFunc(s.worktrees, func(w *Store) bool { return w.key == key && os.SameFile(info, w.made) })
 	if at < 0 {
 		roots, err := workspace.OpenRoots(v.Roots)
 		if err != nil {
@@ -54,7 +50,8 @@ func (s *Store) For(v session.View) *Store {
 		o.Roots = roots
 		w := New(o)
 		w.main, w.key, w.made = s, key, info
-		at, s.worktrees = len(s.worktrees), append(s.worktrees, w)
+		s.worktrees = append(slices.DeleteFunc(s.worktrees, s.drop), w)
+		at = len(s.worktrees) - 1
 	}
 	w := s.worktrees[at]
 	s.worktrees = append(slices.Delete(s.worktrees, at, at+1), w) // the last one used is the last
@@ -67,6 +64,32 @@ func (s *Store) For(v session.View) *Store {
 		})
 	}
 	return w
+}
+
+// drop closes the store of a worktree if that was removed, perhaps to be made again, and reports
+// whether it does.
+func (s *Store) drop(w *Store) bool {
+	if now, err := os.Stat(w.worktree()); err == nil && os.SameFile(now, w.made) {
+		return false
+	}
+	s.start(func() { _ = w.closeWorktree() })
+	return true
+}
+
+// worktreeFile is the name of the empty file in the store of a worktree.
+const worktreeFile = "worktree"
+
+// isGone reports whether the store is that of a worktree that does not exist any more.
+func (s *Store) isGone() bool {
+	if _, err := os.Lstat(filepath.Join(s.dir, worktreeFile)); err != nil {
+		return false
+	}
+	roots, err := Roots(s.dir)
+	if err != nil || len(roots) == 0 {
+		return false
+	}
+	_, err = os.Lstat(roots[0])
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // worktree returns the first root of the store of a worktree, and "" for others.
