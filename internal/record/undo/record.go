@@ -241,7 +241,7 @@ func (r *Recording) end(ctx context.Context) string {
 func (r *Recording) header() Header {
 	return Header{
 		Principal: r.call.Owner.Principal, Session: r.s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
-		Began: r.began, Ended: r.s.o.Now(), Late: r.late,
+		Began: r.began, Ended: r.s.o.Now(), Late: r.late, Exact: !r.whole,
 	}
 }
 
@@ -283,6 +283,7 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 			jobs = append(jobs, job{path: p.path, e: p.after})
 		}
 	}
+	r.claimOthers()
 	limited, cancel := context.WithTimeout(ctx, max(after, s.o.Now().Sub(r.began)/20))
 	defer cancel()
 	if s.copy(limited, jobs, 0) != nil {
@@ -321,6 +322,32 @@ func (s *Store) claim(by *Recording, changes []Change) {
 			other.claimed = append(other.claimed, changes...)
 		}
 	}
+}
+
+// claimOthers attributes to file tools and undos of other servers what they have changed since the
+// beginning of the recording.
+func (r *Recording) claimOthers() {
+	have, err := r.s.numbers()
+	if err != nil {
+		return
+	}
+	var others []Change
+	for _, n := range slices.Backward(have) {
+		set, err := r.s.read(n, false)
+		if err != nil {
+			continue
+		}
+		if set.Ended.Before(r.began) {
+			break
+		}
+		if !set.Exact || set.Unfinished || set.Began.Before(r.began) || strings.HasPrefix(set.Session, r.s.o.Instance+"-") {
+			continue
+		}
+		if set, err = r.s.read(n, true); err == nil {
+			others = append(slices.Clone(set.Changes), others...)
+		}
+	}
+	r.claimed = append(r.claimed, others...)
 }
 
 // unclaimed takes from a change what others did. It returns false if nothing remains.

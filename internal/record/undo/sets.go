@@ -27,6 +27,7 @@ type Header struct {
 	Principal, Session string
 	Tool, Call, Title  string
 	Began, Ended       time.Time
+	Exact              bool  // of a file tool or an undo: nothing else is in it
 	Late               bool  // taken after the answer, when a task had ended
 	Undoes             []int // the change sets that it undoes
 	Unfinished         bool  // an undo that has not ended
