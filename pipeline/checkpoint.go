@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/undo"
@@ -70,7 +71,11 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 // hold keeps the recording open for what the call leaves running.
 func (c *call) hold() (release func()) {
 	if r := c.recording.Load(); r != nil {
-		return r.Hold()
+		most := undo.MaxLate
+		if c.prepared.Parts(c.env) == nil { // the program of an agent, which has a limit of its own
+			most = time.Hour
+		}
+		return r.Hold(most)
 	}
 	return func() {}
 }

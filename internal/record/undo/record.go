@@ -151,17 +151,17 @@ func stateOf(st stamp) State {
 	return State{Kind: st.kind(), Mode: st.Mode & bits, Size: st.Size, User: st.User, Group: st.Group, Links: st.Links, Stamp: st, Known: st.kind() == Folder}
 }
 
-// maxLate is the time after the answer of a call for which the changes of processes that it
-// left running are recorded. Later, most changes would be those of others.
-const maxLate = 10 * time.Minute
+// MaxLate is the time for which the changes of processes that a command has left running are recorded.
+// Later, most changes would be those of others.
+const MaxLate = 10 * time.Minute
 
-// Hold keeps the recording open after the end of the call, until release is called or a limit
-// has passed.
-func (r *Recording) Hold() (release func()) {
+// Hold keeps the recording open after the end of the call, until release is called or a time has
+// passed.
+func (r *Recording) Hold(most time.Duration) (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holds++
-	timer := time.AfterFunc(maxLate, func() { r.release(1 << 20) })
+	timer := time.AfterFunc(most, func() { r.release(1 << 20) })
 	return sync.OnceFunc(func() {
 		timer.Stop()
 		r.release(1)

@@ -532,7 +532,7 @@ func TestBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := r.Hold()
+	release := r.Hold(MaxLate)
 	c.write("a", "before the answer")
 	if line := r.End(t.Context()); line != "" {
 		t.Error(line)
