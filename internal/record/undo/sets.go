@@ -121,8 +121,8 @@ func (s *Store) add(set *Set, durable bool) error {
 	if len(have) > 0 {
 		set.Number = max(set.Number, have[len(have)-1]+1)
 	}
-	if s.main != nil {
-		if set.Number, err = s.main.reserve(set.Number); err != nil {
+	if main := s.workspace(); main != nil {
+		if set.Number, err = main.reserve(set.Number); err != nil {
 			return err
 		}
 	}
@@ -379,18 +379,24 @@ func (s *Store) forgetOthers() {
 			info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
 			return err == nil && s.o.Now().Sub(info.ModTime()) >= limit
 		}
-		if !d.IsDir() || other.dir == s.dir || !unused() {
-			continue
+		if d.IsDir() && other.dir != s.dir && unused() {
+			_ = other.discard(unused)
 		}
-		release, err := other.exclusive("sets.lock")
-		if err != nil {
-			continue
-		}
-		if unused() && other.alone() {
-			_ = os.RemoveAll(other.dir)
-		}
-		release()
 	}
+}
+
+// discard removes the folder of a store that is not open here, if unused returns true when no other
+// process can begin to use it.
+func (s *Store) discard(unused func() bool) error {
+	release, err := s.exclusive("sets.lock")
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !unused() || !s.alone() {
+		return ErrUsed
+	}
+	return os.RemoveAll(s.dir)
 }
 
 // Usage describes the store of a workspace.

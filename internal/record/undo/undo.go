@@ -223,7 +223,7 @@ func (s *Store) open() error {
 	}
 	s.objects = objects
 	if s.main != nil {
-		_ = os.WriteFile(filepath.Join(s.dir, worktreeFile), nil, 0o600)
+		_ = os.WriteFile(filepath.Join(s.dir, worktreeFile), []byte(s.main.o.Roots.Paths()[0]), 0o600)
 	}
 	s.load()
 	_, err = os.Lstat(s.failedPath())

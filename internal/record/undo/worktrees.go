@@ -76,8 +76,42 @@ func (s *Store) drop(w *Store) bool {
 	return true
 }
 
-// worktreeFile is the name of the empty file in the store of a worktree.
+// worktreeFile is the name of a file in the store of a worktree, which holds the first root of the
+// workspace.
 const worktreeFile = "worktree"
+
+// maxRoot is the limit of the path in a worktreeFile.
+const maxRoot = 64 << 10
+
+// Worktree is the store of a worktree, as other programs than its server see it.
+type Worktree struct {
+	Root string // the first one
+	s    *Store
+}
+
+// Worktrees returns the stores of the worktrees of the workspace with a first root.
+func Worktrees(stateDir, root string) (all []Worktree) {
+	dirs, _ := filepath.Glob(filepath.Join(stateDir, "undo", "*")) // fails only for a bad pattern
+	for _, dir := range dirs {
+		main, _, err := state.ReadTrusted(filepath.Join(dir, worktreeFile), maxRoot)
+		if err != nil || string(main) != root {
+			continue
+		}
+		if roots, err := Roots(dir); err == nil && len(roots) > 0 {
+			all = append(all, Worktree{roots[0], &Store{dir: dir}})
+		}
+	}
+	return all
+}
+
+// Has reports whether there is a change set with a number.
+func (w Worktree) Has(number int) bool {
+	have, err := w.s.numbers()
+	return err == nil && slices.Contains(have, number)
+}
+
+// Forget removes the store.
+func (w Worktree) Forget() error { return w.s.discard(func() bool { return true }) }
 
 // isGone reports whether the store is that of a worktree that does not exist any more.
 func (s *Store) isGone() bool {
@@ -131,6 +165,23 @@ func (s *Store) closeWorktrees() (err error) {
 }
 
 func (s *Store) closeWorktree() error { return errors.Join(s.Close(), s.o.Roots.Close()) }
+
+// workspace returns the store of the workspace if s is that of a worktree, also in another program
+// than its server; nil for others. The result is only for reserve.
+func (s *Store) workspace() *Store {
+	if s.main != nil {
+		return s.main
+	}
+	root, _, err := state.ReadTrusted(filepath.Join(s.dir, worktreeFile), maxRoot)
+	if err != nil {
+		return nil
+	}
+	dir := Dir(s.o.State, []string{string(root)})
+	if _, err := os.Lstat(filepath.Join(dir, workspaceFile)); err != nil {
+		return nil
+	}
+	return &Store{o: s.o, dir: dir}
+}
 
 // reserve returns a number, at least the given one, that no change set of the workspace has or will
 // have.
