@@ -93,7 +93,7 @@ func TestWorktrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.s, c.root = main.For(v), dir
-	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 2+2*n, dir) {
+	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 3+2*n, dir) {
 		t.Error(line)
 	}
 	if len(main.worktrees) != n-2 {
