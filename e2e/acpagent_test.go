@@ -68,9 +68,13 @@ func acpAgent() int {
 					_ = exec.Command("sleep", s[1].(string)).Run()
 				case "own write":
 					report += fmt.Sprintf("own write: %v\n", os.WriteFile(s[1].(string), []byte("x"), 0o600) == nil)
-				case "wait":
+				case "wait", "limit":
 					var made struct{ TerminalID string }
-					_ = json.Unmarshal([]byte(ask("terminal/create", map[string]any{"command": s[1]})), &made)
+					create := map[string]any{"command": s[1]}
+					if method == "limit" {
+						create["outputByteLimit"] = 5
+					}
+					_ = json.Unmarshal([]byte(ask("terminal/create", create)), &made)
 					id := map[string]any{"terminalId": made.TerminalID}
 					report += "terminal: " + ask("terminal/wait_for_exit", id) + " " + ask("terminal/output", id) + " " + ask("terminal/release", id) + "\n"
 				default:

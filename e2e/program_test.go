@@ -49,7 +49,7 @@ func TestProgram(t *testing.T) {
 			task := `[["plan","Look around"],["fs/read_text_file",{"path":"` + root + `/ok/f.txt"}],
 				["fs/write_text_file",{"path":"` + root + `/ok/f.txt","content":"three\n"}],["fs/write_text_file",{"path":"` + root + `/no/f.txt","content":"x"}],
 				["fs/read_text_file",{"path":"` + root + `/ok/f.txt"}],
-				["wait","echo hello"],["terminal/create",{"command":"rm","args":["-rf","ok"]}],
+				["wait","echo hello"],["limit","echo hello"],["terminal/create",{"command":"rm","args":["-rf","ok"]}],
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"execute","rawInput":{"command":"echo x"}}}],
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"execute","rawInput":{"command":"rm x"}}}],
 				["session/request_permission",{` + options + `,"toolCall":{"toolCallId":"1","kind":"edit","locations":[{"path":"` + root + `/ok/f.txt"}],"content":[{"type":"diff","path":"` + root + `/ok/f.txt","oldText":"three","newText":"four"}]}}],
@@ -57,9 +57,10 @@ func TestProgram(t *testing.T) {
 				["own write","` + root + `/own.txt"],["own write","` + root + `/.bashrc"],["own write","` + base + `/outside.txt"]]`
 			input, _ := json.Marshal(map[string]string{"description": "Try", "prompt": task, "subagent_type": "helper"})
 			o := h.must("Agent", string(input))
-			want := `(?s)^\[The agent helper-1 \(helper\): completed(?:; protected names that it made were moved away: \S+/root/\.bashrc)?\. 1 step, 10 calls\.\]\n\[Its report, as data: .*\]\n<data-\w+>\n` +
+			want := `(?s)^\[The agent helper-1 \(helper\): completed(?:; protected names that it made were moved away: \S+/root/\.bashrc)?\. 1 step, 11 calls\.\]\n\[Its report, as data: .*\]\n<data-\w+>\n` +
 				`fs/read_text_file: \{"content":"one\\ntwo\\n"\}\nfs/write_text_file: \{\}\nfs/write_text_file: error Write: refused by policy: [^\n]*\n[^\n]*fs/read_text_file: \{"content":"three\\n"\}\n` +
-				`terminal: \{"exitCode":0\} \{"exitStatus":\{"exitCode":0\},"output":"hello\\n","truncated":false\} \{\}\nterminal/create: error Bash: refused by policy: .*Bash\(rm \*\)[^\n]*\n[^\n]*` +
+				`terminal: \{"exitCode":0\} \{"exitStatus":\{"exitCode":0\},"output":"hello\\n","truncated":false\} \{\}\n` +
+				`terminal: \{"exitCode":0\} \{"exitStatus":\{"exitCode":0\},"output":"ello\\n","truncated":true\} \{\}\nterminal/create: error Bash: refused by policy: .*Bash\(rm \*\)[^\n]*\n[^\n]*` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
 				`session/request_permission: \{"outcome":\{"optionId":"yes","outcome":"selected"\}\}\nsession/request_permission: \{"outcome":\{"optionId":"no","outcome":"selected"\}\}\n` +
 				`own write: true\nown write: true\nown write: (true|false)\n</data-\w+>\n\[Files changed with Edit, Write or NotebookEdit: \S+/root/ok/f\.txt\]\n?changed: 1 created \(undo \d+\)$`
@@ -90,7 +91,7 @@ func TestProgram(t *testing.T) {
 				_ = json.Unmarshal([]byte(line), &e)
 				seen[e.Agent+" "+e.Tool+" "+e.Outcome]++
 			}
-			for what, n := range map[string]int{"helper-1 Bash refused": 2, "helper-1 Write refused": 2, "helper-1 Write ok": 1, "helper-1 Bash ok": 1, "helper-1 Bash permitted": 1, "helper-1 Edit permitted": 1, "helper-1 Read ok": 2} {
+			for what, n := range map[string]int{"helper-1 Bash refused": 2, "helper-1 Write refused": 2, "helper-1 Write ok": 1, "helper-1 Bash ok": 2, "helper-1 Bash permitted": 1, "helper-1 Edit permitted": 1, "helper-1 Read ok": 2} {
 				if seen[what] != n {
 					t.Errorf("%s: %d in %v", what, seen[what], seen)
 				}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/undo"
@@ -70,15 +71,21 @@ func (c *call) recordChanges(ctx context.Context) (end func(), err error) {
 // hold keeps the recording open for what the call leaves running.
 func (c *call) hold() (release func()) {
 	if r := c.recording.Load(); r != nil {
-		return r.Hold()
+		most := undo.MaxLate
+		if c.prepared.Parts(c.env) == nil { // the program of an agent, which has a limit of its own
+			most = time.Hour
+		}
+		return r.Hold(most)
 	}
 	return func() {}
 }
 
 // covered reports whether all that a command may destroy is in the roots and could be restored,
-// if that matters for the decision. It starts to store what the call may change.
+// if that matters for the decision. It starts to store what the call may change. What the program
+// of an agent does by itself is never covered: it has no checkpoint of its own, and the one of its
+// agent lacks what others have made since.
 func (c *call) covered(ctx context.Context, r policy.Request) bool {
-	if c.explains || c.scope() != changesRoots {
+	if c.explains || c.Unrun || c.scope() != changesRoots {
 		return false
 	}
 	c.changes().Warm()

@@ -11,9 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -130,6 +133,19 @@ func TestCoveredCalls(t *testing.T) {
 	if got := b.run(t, t.Context(), "Run", `{"do":"rm"}`); got != "done" || ran != 1 {
 		t.Error(got)
 	}
+	// What a program does by itself later has no checkpoint of its own.
+	unrun := b.request("Run", `{"do":"rm"}`)
+	unrun.Unrun = true
+	if resp, err := b.Run(t.Context(), unrun); err != nil || !resp.Failed || !strings.Contains(joinText(resp.Content), "rm needs approval: it destroys") {
+		t.Errorf("%+v, %v", resp, err)
+	}
+	// It does not count as a change either.
+	b.Journal = journal.New()
+	write := b.request("Write", `{"file_path":"b","content":"x"}`)
+	write.Unrun = true
+	if resp, err := b.Run(t.Context(), write); err != nil || resp.Failed || len(b.Journal.Entries(b.session.View().Owner())) != 0 {
+		t.Errorf("%+v, %v", resp, err)
+	}
 	pipe := filepath.Join(b.root, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -164,5 +180,34 @@ func TestCoveredCalls(t *testing.T) {
 	// Explain stores nothing and waits for nothing.
 	if e := b.Explain(t.Context(), Request{Tool: "Run", Arguments: []byte(`{"do":"rm"}`), Log: slog.New(slog.DiscardHandler)}); e.Decision.Behavior != policy.Ask {
 		t.Errorf("%+v", e.Decision)
+	}
+}
+
+// TestLateChanges checks that what a program of an agent changes after the answer is recorded for as
+// long as it runs, and what a command has left running only for a time.
+func TestLateChanges(t *testing.T) {
+	for tool, want := range map[string]string{"Code": "early late", "Run": "early"} {
+		synctest.Test(t, func(t *testing.T) {
+			var b *bench
+			var release func()
+			b = undoBench(t, policy.ModeBypass, func(env *tools.Env) {
+				release = env.Commands.Outside()
+				b.put(t, "early", "x")
+			})
+			b.run(t, t.Context(), tool, `{"do":"x"}`)
+			time.Sleep(2 * undo.MaxLate)
+			b.put(t, "late", "x")
+			release()
+			if err := b.Undo.Close(); err != nil {
+				t.Fatal(err)
+			}
+			set, err := b.Undo.Get(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := filepath.Base(set.Changes[0].Path) + strings.Repeat(" late", len(set.Changes)-1); got != want {
+				t.Errorf("%s: %q, want %q", tool, got, want)
+			}
+		})
 	}
 }

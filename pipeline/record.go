@@ -104,9 +104,10 @@ func (c *call) applies(resp *tools.Response) {
 	}
 }
 
-// remember adds the call to the journal of its session. Invalid calls are left out.
+// remember adds the call to the journal of its session. Invalid calls and those that are only decided
+// are left out.
 func (c *call) remember(resp *tools.Response) {
-	if c.prepared == nil || c.record.stage == stageInvalid {
+	if c.prepared == nil || c.record.stage == stageInvalid || c.Unrun {
 		return
 	}
 	e := journal.Entry{

@@ -53,7 +53,7 @@ func (p *Plan) launcher(commands *command.Commands, access func(session.View) to
 			},
 		})
 		if err != nil {
-			return nil, fmt.Errorf("starting %s: %w", plain.Line(args[0]), err)
+			return nil, err
 		}
 		return &agent.Process{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Control: s}, nil
 	}

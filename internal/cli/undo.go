@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,11 @@ func undoCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withUndo(host, o.root, func(s *undo.Store, roots []string) error {
+			return withUndo(host, o.root, func(s *undo.Store, roots []string, worktrees []undo.Worktree) error {
 				if o.forget {
-					return forgetUndo(cmd.Context(), host, s, roots)
+					return forgetUndo(cmd.Context(), host, s, roots, worktrees)
 				}
-				return o.run(cmd.Context(), host, s, roots, number, path)
+				return o.run(cmd.Context(), host, s, roots, worktrees, number, path)
 			})
 		},
 	}
@@ -67,9 +68,12 @@ func undoCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// forgetUndo removes all that is stored for a workspace.
-func forgetUndo(ctx context.Context, host *Host, s *undo.Store, roots []string) error {
+// forgetUndo removes all that is stored for a workspace and its worktrees.
+func forgetUndo(ctx context.Context, host *Host, s *undo.Store, roots []string, worktrees []undo.Worktree) error {
 	err := s.Forget(ctx)
+	for _, w := range worktrees {
+		err = cmp.Or(err, w.Forget())
+	}
 	if errors.Is(err, undo.ErrUsed) {
 		return fmt.Errorf("a server uses the workspace %s; end it first", plain.Line(roots[0]))
 	}
@@ -110,8 +114,8 @@ func (o *undoOptions) parse(cmd *cobra.Command, args []string) (number int, path
 	return number, path, nil
 }
 
-// withUndo calls f with the store of a workspace and its roots.
-func withUndo(host *Host, root string, f func(*undo.Store, []string) error) error {
+// withUndo calls f with the store of a workspace, its roots, and the stores of its worktrees.
+func withUndo(host *Host, root string, f func(*undo.Store, []string, []undo.Worktree) error) error {
 	stateDir, err := approvalsFolder(host)
 	if err != nil {
 		return err
@@ -136,7 +140,7 @@ func withUndo(host *Host, root string, f func(*undo.Store, []string) error) erro
 	}
 	s := undo.New(undo.Options{State: stateDir, Roots: opened, Skip: []string{stateDir}, Log: slog.New(slog.DiscardHandler), Instance: "user"})
 	_ = s.Resume(context.Background()) // what cannot be done without the store reports that itself
-	return errors.Join(f(s, roots), s.Close())
+	return errors.Join(f(s, roots, undo.Worktrees(stateDir, roots[0])), s.Close())
 }
 
 // undoRoots returns the roots of the workspace at root or, if that is "", of the one that has the
@@ -167,7 +171,7 @@ func undoRoots(stateDir, dir, root string) ([]string, error) {
 	return nil, fmt.Errorf("no changes are recorded for %s or a folder above it; name the first root of the server with --root", plain.Line(at))
 }
 
-func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots []string, number int, path string) error {
+func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots []string, worktrees []undo.Worktree, number int, path string) error {
 	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(host.Dir, path)
 	}
@@ -179,9 +183,9 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 		path = filepath.Join(parent, filepath.Base(path))
 	}
 	if o.list {
-		return listUndo(host, s, path)
+		return listUndo(host, s, worktrees, path)
 	}
-	numbers, err := o.numbers(s, number)
+	numbers, err := o.numbers(s, worktrees, number)
 	if err != nil {
 		return err
 	}
@@ -207,9 +211,12 @@ func (o *undoOptions) run(ctx context.Context, host *Host, s *undo.Store, roots 
 }
 
 // numbers returns the change sets to undo.
-func (o *undoOptions) numbers(s *undo.Store, number int) ([]int, error) {
+func (o *undoOptions) numbers(s *undo.Store, worktrees []undo.Worktree, number int) ([]int, error) {
 	fits := func(h *undo.Header) bool { return h.Number == number }
 	what := fmt.Sprintf("there is no change set %d; mcp-toolset undo --list shows the numbers", number)
+	if at := slices.IndexFunc(worktrees, func(w undo.Worktree) bool { return w.Has(number) }); at >= 0 {
+		what = fmt.Sprintf("the change set %d is of a worktree; add --root %s", number, plain.Line(worktrees[at].Root))
+	}
 	switch {
 	case o.session != "":
 		fits = func(h *undo.Header) bool { return h.Session == o.session }
@@ -258,8 +265,9 @@ func since(text string, now time.Time) (time.Time, error) {
 // maxListed is the limit of change sets that --list shows.
 const maxListed = 200
 
-// listUndo prints the change sets that have changes at or below path; "": all.
-func listUndo(host *Host, s *undo.Store, path string) error {
+// listUndo prints the change sets that have changes at or below path; "": all, and the worktrees that
+// have some of their own.
+func listUndo(host *Host, s *undo.Store, worktrees []undo.Worktree, path string) error {
 	list, err := s.List(maxListed, func(h *undo.Header) bool {
 		if path == "" {
 			return true
@@ -273,8 +281,9 @@ func listUndo(host *Host, s *undo.Store, path string) error {
 	if len(list) == 0 && path != "" {
 		return say(host.Out, "No changes of "+plain.Text(path)+" are recorded.\n")
 	}
+	var b bytes.Buffer
 	if len(list) == 0 {
-		return say(host.Out, "No changes are recorded.\n")
+		b.WriteString("No changes are recorded.\n")
 	}
 	t := &table{cut: []int{4}}
 	for _, h := range list {
@@ -287,8 +296,13 @@ func listUndo(host *Host, s *undo.Store, path string) error {
 		}
 		t.row(strconv.Itoa(h.Number), h.Began.Local().Format("Jan 02 15:04:05"), plain.Line(h.Tool), fmt.Sprintf("%d changed", h.Paths), title, plain.Line(strings.TrimSpace(h.Session)))
 	}
-	var b bytes.Buffer
 	t.write(&b, screenOf(host, host.Out))
+	if len(worktrees) > 0 && path == "" {
+		b.WriteString("\nChanges in its worktrees, with --root:\n")
+		for _, w := range worktrees {
+			b.WriteString("  " + plain.Text(w.Root) + "\n")
+		}
+	}
 	_, err = host.Out.Write(b.Bytes())
 	return err
 }

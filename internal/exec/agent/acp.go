@@ -27,7 +27,7 @@ const (
 	maxRead = 1 << 20
 	// readLines is the number of lines of a call of Read.
 	readLines = 1000
-	// maxTerminalOutput is the limit of the output of a terminal in an answer, in characters.
+	// maxTerminalOutput is the limit of the output of a terminal in an answer, in bytes.
 	maxTerminalOutput = 256 << 10
 )
 
@@ -45,7 +45,7 @@ type host struct {
 	text      tail // the message that the program writes now
 	ended     bool // the next piece of text begins a new message
 	events    string
-	terminals map[string]*task.Task
+	terminals map[string]console
 	pages     map[string]string // what Read has returned, by its input
 	held      int               // size of pages
 }
@@ -53,7 +53,7 @@ type host struct {
 // converse gives the task to a program by the Agent Client Protocol.
 func (r *Run) converse(ctx context.Context, p *Process) ending {
 	running, cancel := context.WithCancelCause(ctx)
-	h := &host{r: r, ctx: running, text: tail{limit: maxReport}, terminals: map[string]*task.Task{}, pages: map[string]string{}}
+	h := &host{r: r, ctx: running, text: tail{limit: maxReport}, terminals: map[string]console{}, pages: map[string]string{}}
 	in := newMessages(p.Stdout, h.update)
 	h.in = in
 	conn := acp.NewClientSideConnection(h, answers{p.Stdin, in}, in)

@@ -79,6 +79,9 @@ func callsOf(c acp.ToolCallUpdate) (calls []alike) {
 		if words, ok := input["command"].([]any); ok {
 			command = quoteWords(words)
 		}
+		if dir := text("cwd", "workdir", "directory"); command != "" && dir != "" {
+			command = "cd " + quoteWord(dir) + " && " + command
+		}
 		if command != "" {
 			calls = append(calls, alike{"Bash", map[string]string{"command": command}})
 		}

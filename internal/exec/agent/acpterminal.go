@@ -51,19 +51,29 @@ func (h *host) CreateTerminal(ctx context.Context, p acp.CreateTerminalRequest) 
 	tasks.Seen(t)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.terminals[t.ID] = t
+	c := console{t, maxTerminalOutput}
+	if p.OutputByteLimit != nil {
+		c.most = max(0, min(c.most, *p.OutputByteLimit))
+	}
+	h.terminals[t.ID] = c
 	out.TerminalId = t.ID
 	return out, nil
 }
 
+// console is a terminal of a program: a command of which it gets the end of the output.
+type console struct {
+	*task.Task
+	most int // bytes
+}
+
 // terminal returns a terminal of the program.
-func (h *host) terminal(id string) (*task.Task, error) {
+func (h *host) terminal(id string) (console, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.terminals[id]; t != nil {
+	if t, ok := h.terminals[id]; ok {
 		return t, nil
 	}
-	return nil, problem("there is no such terminal")
+	return console{}, problem("there is no such terminal")
 }
 
 // TerminalOutput returns the output of a command so far.
@@ -72,7 +82,7 @@ func (h *host) TerminalOutput(_ context.Context, p acp.TerminalOutputRequest) (o
 	if err != nil {
 		return out, err
 	}
-	v, err := t.Output().View(maxTerminalOutput)
+	v, err := t.Output().View(t.most)
 	if err != nil {
 		return out, problem(oneLine(err))
 	}
@@ -80,9 +90,12 @@ func (h *host) TerminalOutput(_ context.Context, p acp.TerminalOutputRequest) (o
 	if v.Tail != "" {
 		out.Output, out.Truncated = v.Tail, true
 	}
+	if over := len(out.Output) - t.most; over > 0 {
+		out.Output, out.Truncated = strings.ToValidUTF8(out.Output[over:], ""), true
+	}
 	select {
 	case <-t.Done():
-		code, signal := exitOf(t)
+		code, signal := exitOf(t.Task)
 		out.ExitStatus = &acp.TerminalExitStatus{ExitCode: code, Signal: signal}
 	default:
 	}
@@ -111,7 +124,7 @@ func (h *host) WaitForTerminalExit(ctx context.Context, p acp.WaitForTerminalExi
 	}
 	select {
 	case <-t.Done():
-		out.ExitCode, out.Signal = exitOf(t)
+		out.ExitCode, out.Signal = exitOf(t.Task)
 		return out, nil
 	case <-ctx.Done():
 		return out, acp.NewRequestCancelled(nil)
@@ -122,7 +135,7 @@ func (h *host) WaitForTerminalExit(ctx context.Context, p acp.WaitForTerminalExi
 func (h *host) KillTerminal(_ context.Context, p acp.KillTerminalRequest) (out acp.KillTerminalResponse, err error) {
 	t, err := h.terminal(p.TerminalId)
 	if err == nil {
-		err = stopTask(t)
+		err = stopTask(t.Task)
 	}
 	return out, err
 }
@@ -131,7 +144,7 @@ func (h *host) KillTerminal(_ context.Context, p acp.KillTerminalRequest) (out a
 func (h *host) ReleaseTerminal(_ context.Context, p acp.ReleaseTerminalRequest) (out acp.ReleaseTerminalResponse, err error) {
 	t, err := h.terminal(p.TerminalId)
 	if err == nil {
-		err = stopTask(t)
+		err = stopTask(t.Task)
 	}
 	h.mu.Lock()
 	delete(h.terminals, p.TerminalId)

@@ -291,7 +291,7 @@ func TestACP(t *testing.T) {
 		got = append(got, p.ask("fs/write_text_file", `"path":"/etc/passwd","content":"x"`), p.ask("terminal/create", `"command":"rm","args":["-rf","it's"],"env":[{"name":"A","value":"b c"}],"cwd":"/src/sub dir"`))
 		const options = `"options":[{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]`
 		for _, call := range []string{
-			`"kind":"execute","rawInput":{"command":"ls"}`, `"kind":"execute","rawInput":{"command":["git","log","a b"]}`, `"kind":"execute","title":"ls"`,
+			`"kind":"execute","rawInput":{"command":"ls"}`, `"kind":"execute","rawInput":{"command":["git","log","a b"],"cwd":"/src/sub"}`, `"kind":"execute","title":"ls"`,
 			`"kind":"edit","locations":[{"path":"/src/b"}],"content":[{"type":"diff","path":"/src/a","oldText":"x","newText":"y"}]`,
 			`"kind":"edit","locations":[{"path":"/etc/hosts"},{"path":"/src/b"}]`, `"kind":"read","rawInput":{"file_path":"/src/a"}`,
 			`"kind":"fetch","rawInput":{"url":"http://x"}`, `"kind":"other","rawInput":{"command":"ls"}`, `"rawInput":{}`,
@@ -338,7 +338,7 @@ func TestACP(t *testing.T) {
 	const file = `{"file_path":"/src/a.txt","offset":`
 	order := []string{"Read" + file + `1,"limit":1000}`, "Read" + file + `3,"limit":1000}`, "Read" + file + `1,"limit":1000}`, "Read" + file + `3,"limit":1000}`, "Read" + file + `2,"limit":1}`,
 		`Write{"content":"x","file_path":"/etc/passwd"}`, `Bash{"command":"cd '/src/sub dir' \u0026\u0026 A='b c' rm -rf 'it'\\''s'","run_in_background":true}`,
-		`permit Bash{"command":"ls"}`, `permit Bash{"command":"git log 'a b'"}`, `permit Edit{"file_path":"/src/a","new_string":"y","old_string":"x"}`, `permit Write{"content":"","file_path":"/src/b"}`,
+		`permit Bash{"command":"ls"}`, `permit Bash{"command":"cd /src/sub \u0026\u0026 git log 'a b'"}`, `permit Edit{"file_path":"/src/a","new_string":"y","old_string":"x"}`, `permit Write{"content":"","file_path":"/src/b"}`,
 		`permit Write{"content":"","file_path":"/etc/hosts"}`, `permit Read{"file_path":"/src/a"}`, `permit WebFetch{"url":"http://x"}`, `permit Bash{"command":"ls"}`}
 	if !slices.Equal(w.fake.order, order) {
 		t.Errorf("got  %q\nwant %q", w.fake.order, order)

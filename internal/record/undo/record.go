@@ -151,17 +151,17 @@ func stateOf(st stamp) State {
 	return State{Kind: st.kind(), Mode: st.Mode & bits, Size: st.Size, User: st.User, Group: st.Group, Links: st.Links, Stamp: st, Known: st.kind() == Folder}
 }
 
-// maxLate is the time after the answer of a call for which the changes of processes that it
-// left running are recorded. Later, most changes would be those of others.
-const maxLate = 10 * time.Minute
+// MaxLate is the time for which the changes of processes that a command has left running are recorded.
+// Later, most changes would be those of others.
+const MaxLate = 10 * time.Minute
 
-// Hold keeps the recording open after the end of the call, until release is called or a limit
-// has passed.
-func (r *Recording) Hold() (release func()) {
+// Hold keeps the recording open after the end of the call, until release is called or a time has
+// passed.
+func (r *Recording) Hold(most time.Duration) (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.holds++
-	timer := time.AfterFunc(maxLate, func() { r.release(1 << 20) })
+	timer := time.AfterFunc(most, func() { r.release(1 << 20) })
 	return sync.OnceFunc(func() {
 		timer.Stop()
 		r.release(1)
@@ -241,7 +241,7 @@ func (r *Recording) end(ctx context.Context) string {
 func (r *Recording) header() Header {
 	return Header{
 		Principal: r.call.Owner.Principal, Session: r.s.session(r.call.Owner), Tool: r.call.Tool, Call: r.call.ID, Title: r.call.Title,
-		Began: r.began, Ended: r.s.o.Now(), Late: r.late,
+		Began: r.began, Ended: r.s.o.Now(), Late: r.late, Exact: !r.whole,
 	}
 }
 
@@ -283,6 +283,7 @@ func (r *Recording) compare(ctx context.Context) ([]Change, error) {
 			jobs = append(jobs, job{path: p.path, e: p.after})
 		}
 	}
+	r.claimOthers()
 	limited, cancel := context.WithTimeout(ctx, max(after, s.o.Now().Sub(r.began)/20))
 	defer cancel()
 	if s.copy(limited, jobs, 0) != nil {
@@ -321,6 +322,32 @@ func (s *Store) claim(by *Recording, changes []Change) {
 			other.claimed = append(other.claimed, changes...)
 		}
 	}
+}
+
+// claimOthers attributes to file tools and undos of other servers what they have changed since the
+// beginning of the recording.
+func (r *Recording) claimOthers() {
+	have, err := r.s.numbers()
+	if err != nil {
+		return
+	}
+	var others []Change
+	for _, n := range slices.Backward(have) {
+		set, err := r.s.read(n, false)
+		if err != nil {
+			continue
+		}
+		if set.Ended.Before(r.began) {
+			break
+		}
+		if !set.Exact || set.Unfinished || set.Began.Before(r.began) || strings.HasPrefix(set.Session, r.s.o.Instance+"-") {
+			continue
+		}
+		if set, err = r.s.read(n, true); err == nil {
+			others = append(slices.Clone(set.Changes), others...)
+		}
+	}
+	r.claimed = append(r.claimed, others...)
 }
 
 // unclaimed takes from a change what others did. It returns false if nothing remains.

@@ -116,7 +116,7 @@ func (st *step) check(l *workspace.Look) error {
 func (u *restoration) run(ctx context.Context) error {
 	set := &Set{Header: Header{
 		Principal: u.r.Owner.Principal, Session: u.s.session(u.r.Owner), Tool: "Undo", Call: u.r.Call, Title: title(u.r.Numbers),
-		Began: u.s.o.Now(), Ended: u.s.o.Now(), Undoes: u.r.Numbers, Unfinished: true,
+		Began: u.s.o.Now(), Ended: u.s.o.Now(), Undoes: u.r.Numbers, Exact: true, Unfinished: true,
 	}}
 	u.steps = slices.DeleteFunc(u.steps, func(st *step) bool {
 		err := u.store(st)

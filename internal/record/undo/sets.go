@@ -27,6 +27,7 @@ type Header struct {
 	Principal, Session string
 	Tool, Call, Title  string
 	Began, Ended       time.Time
+	Exact              bool  // of a file tool or an undo: nothing else is in it
 	Late               bool  // taken after the answer, when a task had ended
 	Undoes             []int // the change sets that it undoes
 	Unfinished         bool  // an undo that has not ended
@@ -41,6 +42,9 @@ type Set struct {
 
 // errNone is the error for a change set that does not exist.
 var errNone = errors.New("there is no such change set")
+
+// errDamaged is the error for a change set that a crash of the system has not left whole.
+var errDamaged = errors.New("it is damaged")
 
 // Dir returns the folder of the store of a workspace, whose first root identifies it.
 func Dir(stateDir string, roots []string) string {
@@ -117,8 +121,8 @@ func (s *Store) add(set *Set, durable bool) error {
 	if len(have) > 0 {
 		set.Number = max(set.Number, have[len(have)-1]+1)
 	}
-	if s.main != nil {
-		if set.Number, err = s.main.reserve(set.Number); err != nil {
+	if main := s.workspace(); main != nil {
+		if set.Number, err = main.reserve(set.Number); err != nil {
 			return err
 		}
 	}
@@ -221,7 +225,7 @@ func (s *Store) read(number int, whole bool) (*Set, error) {
 	}
 	z, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: reading the change set %d: %w", errDamaged, number, err)
 	}
 	defer z.Close()
 	set, g := new(Set), gob.NewDecoder(z)
@@ -230,7 +234,7 @@ func (s *Store) read(number int, whole bool) (*Set, error) {
 		err = g.Decode(&set.Changes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the change set %d: %w", number, err)
+		return nil, fmt.Errorf("%w: reading the change set %d: %w", errDamaged, number, err)
 	}
 	return set, nil
 }
@@ -322,6 +326,9 @@ func (s *Store) collect(numbers []int, share int64) error {
 	live := map[Hash]bool{}
 	for _, n := range numbers {
 		set, err := s.read(n, true)
+		if errors.Is(err, errDamaged) { // it cannot be undone either
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -354,7 +361,8 @@ func (s *Store) collect(numbers []int, share int64) error {
 }
 
 // forgetOthers removes the stores of workspaces that no server has used for maxAge, since they may
-// hold secrets. It ignores errors.
+// hold secrets, and sooner those of worktrees that are gone: each may be as large as the workspace. It
+// ignores errors.
 func (s *Store) forgetOthers() {
 	list, err := os.ReadDir(filepath.Dir(s.dir))
 	if err != nil {
@@ -363,19 +371,32 @@ func (s *Store) forgetOthers() {
 	for _, d := range list {
 		other := &Store{dir: filepath.Join(filepath.Dir(s.dir), d.Name()), o: s.o}
 		// A server writes the file when it opens the store, and has a lock as long as it runs.
-		info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
-		if err != nil || !d.IsDir() || other.dir == s.dir || s.o.Now().Sub(info.ModTime()) < maxAge {
-			continue
+		limit := maxAge
+		if other.isGone() {
+			limit = maxGone
 		}
-		release, err := other.exclusive("sets.lock")
-		if err != nil {
-			continue
+		unused := func() bool {
+			info, err := os.Lstat(filepath.Join(other.dir, workspaceFile))
+			return err == nil && s.o.Now().Sub(info.ModTime()) >= limit
 		}
-		if info, err = os.Lstat(filepath.Join(other.dir, workspaceFile)); err == nil && s.o.Now().Sub(info.ModTime()) >= maxAge && other.alone() {
-			_ = os.RemoveAll(other.dir)
+		if d.IsDir() && other.dir != s.dir && unused() {
+			_ = other.discard(unused)
 		}
-		release()
 	}
+}
+
+// discard removes the folder of a store that is not open here, if unused returns true when no other
+// process can begin to use it.
+func (s *Store) discard(unused func() bool) error {
+	release, err := s.exclusive("sets.lock")
+	if err != nil {
+		return err
+	}
+	defer release()
+	if !unused() || !s.alone() {
+		return ErrUsed
+	}
+	return os.RemoveAll(s.dir)
 }
 
 // Usage describes the store of a workspace.

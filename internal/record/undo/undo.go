@@ -80,9 +80,11 @@ const (
 	listingLess = 2 * time.Second
 	// pause is the time after which listing is tried again if it failed.
 	pause = 5 * time.Minute
-	// maxAge and maxSets are the limits of change sets of a workspace.
+	// maxAge and maxSets are the limits of change sets of a workspace. maxGone is the age for all of
+	// a worktree that does not exist any more.
 	maxAge  = 7 * 24 * time.Hour
 	maxSets = 2000
+	maxGone = time.Hour
 )
 
 // after is the time for storing contents after a call: at least this, or a twentieth of the call's
@@ -220,6 +222,9 @@ func (s *Store) open() error {
 		return err
 	}
 	s.objects = objects
+	if s.main != nil {
+		_ = os.WriteFile(filepath.Join(s.dir, worktreeFile), []byte(s.main.o.Roots.Paths()[0]), 0o600)
+	}
 	s.load()
 	_, err = os.Lstat(s.failedPath())
 	s.listed = err == nil

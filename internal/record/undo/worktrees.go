@@ -2,6 +2,7 @@ package undo
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +39,7 @@ func (s *Store) For(v session.View) *Store {
 	if err != nil {
 		return nil
 	}
-	at := slices.IndexFunc(s.worktrees, func(w *Store) bool { return w.key == key })
-	if at >= 0 && !os.SameFile(info, s.worktrees[at].made) { // removed, and made again
-		former := s.worktrees[at]
-		s.worktrees, at = slices.Delete(s.worktrees, at, at+1), -1
-		s.start(func() { _ = former.closeWorktree() })
-	}
+	at := slices.IndexFunc(s.worktrees, func(w *Store) bool { return w.key == key && os.SameFile(info, w.made) })
 	if at < 0 {
 		roots, err := workspace.OpenRoots(v.Roots)
 		if err != nil {
@@ -54,7 +50,8 @@ func (s *Store) For(v session.View) *Store {
 		o.Roots = roots
 		w := New(o)
 		w.main, w.key, w.made = s, key, info
-		at, s.worktrees = len(s.worktrees), append(s.worktrees, w)
+		s.worktrees = append(slices.DeleteFunc(s.worktrees, s.drop), w)
+		at = len(s.worktrees) - 1
 	}
 	w := s.worktrees[at]
 	s.worktrees = append(slices.Delete(s.worktrees, at, at+1), w) // the last one used is the last
@@ -67,6 +64,66 @@ func (s *Store) For(v session.View) *Store {
 		})
 	}
 	return w
+}
+
+// drop closes the store of a worktree if that was removed, perhaps to be made again, and reports
+// whether it does.
+func (s *Store) drop(w *Store) bool {
+	if now, err := os.Stat(w.worktree()); err == nil && os.SameFile(now, w.made) {
+		return false
+	}
+	s.start(func() { _ = w.closeWorktree() })
+	return true
+}
+
+// worktreeFile is the name of a file in the store of a worktree, which holds the first root of the
+// workspace.
+const worktreeFile = "worktree"
+
+// maxRoot is the limit of the path in a worktreeFile.
+const maxRoot = 64 << 10
+
+// Worktree is the store of a worktree, as other programs than its server see it.
+type Worktree struct {
+	Root string // the first one
+	s    *Store
+}
+
+// Worktrees returns the stores of the worktrees of the workspace with a first root.
+func Worktrees(stateDir, root string) (all []Worktree) {
+	dirs, _ := filepath.Glob(filepath.Join(stateDir, "undo", "*")) // fails only for a bad pattern
+	for _, dir := range dirs {
+		main, _, err := state.ReadTrusted(filepath.Join(dir, worktreeFile), maxRoot)
+		if err != nil || string(main) != root {
+			continue
+		}
+		if roots, err := Roots(dir); err == nil && len(roots) > 0 {
+			all = append(all, Worktree{roots[0], &Store{dir: dir}})
+		}
+	}
+	return all
+}
+
+// Has reports whether there is a change set with a number.
+func (w Worktree) Has(number int) bool {
+	have, err := w.s.numbers()
+	return err == nil && slices.Contains(have, number)
+}
+
+// Forget removes the store.
+func (w Worktree) Forget() error { return w.s.discard(func() bool { return true }) }
+
+// isGone reports whether the store is that of a worktree that does not exist any more.
+func (s *Store) isGone() bool {
+	if _, err := os.Lstat(filepath.Join(s.dir, worktreeFile)); err != nil {
+		return false
+	}
+	roots, err := Roots(s.dir)
+	if err != nil || len(roots) == 0 {
+		return false
+	}
+	_, err = os.Lstat(roots[0])
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // worktree returns the first root of the store of a worktree, and "" for others.
@@ -108,6 +165,23 @@ func (s *Store) closeWorktrees() (err error) {
 }
 
 func (s *Store) closeWorktree() error { return errors.Join(s.Close(), s.o.Roots.Close()) }
+
+// workspace returns the store of the workspace if s is that of a worktree, also in another program
+// than its server; nil for others. The result is only for reserve.
+func (s *Store) workspace() *Store {
+	if s.main != nil {
+		return s.main
+	}
+	root, _, err := state.ReadTrusted(filepath.Join(s.dir, worktreeFile), maxRoot)
+	if err != nil {
+		return nil
+	}
+	dir := Dir(s.o.State, []string{string(root)})
+	if _, err := os.Lstat(filepath.Join(dir, workspaceFile)); err != nil {
+		return nil
+	}
+	return &Store{o: s.o, dir: dir}
+}
 
 // reserve returns a number, at least the given one, that no change set of the workspace has or will
 // have.

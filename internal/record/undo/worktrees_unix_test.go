@@ -3,11 +3,13 @@
 package undo
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
@@ -77,9 +79,11 @@ func TestWorktrees(t *testing.T) {
 	if data, err := os.ReadFile(c.path("0")); err != nil || string(data) != "text" {
 		t.Errorf("%q, %v", data, err)
 	}
-	// A worktree that was removed and made again.
+	// A worktree that was removed and made again, and two that were removed.
 	dir, v = at(2)
-	if err := os.Rename(dir, dir+"x"); err != nil {
+	gone, _ := at(3)
+	unused, _ := at(4)
+	if err := errors.Join(os.Rename(dir, dir+"x"), os.RemoveAll(gone), os.RemoveAll(unused)); err != nil {
 		t.Fatal(err)
 	}
 	if main.For(v) != nil {
@@ -89,8 +93,11 @@ func TestWorktrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.s, c.root = main.For(v), dir
-	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 2+2*n, dir) {
+	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 3+2*n, dir) {
 		t.Error(line)
+	}
+	if len(main.worktrees) != n-2 {
+		t.Errorf("%d stores of %d worktrees", len(main.worktrees), n-2)
 	}
 	if err := main.Close(); err != nil {
 		t.Error(err)
@@ -100,5 +107,22 @@ func TestWorktrees(t *testing.T) {
 	}
 	if marks, _ := filepath.Glob(filepath.Join(c.state, "undo", "*", "live-*")); len(marks) != 0 {
 		t.Errorf("%q", marks)
+	}
+	// The stores of worktrees that are gone are removed sooner than others.
+	ages := map[string]time.Duration{unused: maxGone / 2, gone: 2 * maxGone, base + "/5": 2 * maxGone}
+	for dir, age := range ages {
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(Dir(c.state, []string{dir}), workspaceFile), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.root = main.roots[0]
+	if err := c.open().Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for dir := range ages {
+		if _, err := os.Lstat(Dir(c.state, []string{dir})); (err == nil) != (dir != gone) {
+			t.Errorf("%s: %v", dir, err)
+		}
 	}
 }
