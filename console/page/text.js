@@ -34,6 +34,13 @@ export function holdsHidden(v) {
   return typeof v === 'object' && v !== null && Object.entries(v).some(([k, x]) => isHidden(k) || holdsHidden(x));
 }
 
+// isExact reports whether a value has all that is in its JSON: numbers with all their digits,
+// and each name of an object.
+export function isExact(json, v) {
+  const bare = (text) => text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '"').replace(/\s+/g, '');
+  return bare(json) === bare(JSON.stringify(v));
+}
+
 // show returns the nodes of a text.
 export function show(text) {
   text = String(text ?? '');
@@ -237,7 +244,7 @@ function replacement(before, after) {
 }
 
 // input returns the fields of a call's input, given as JSON, and below it the exact text.
-export function input(json, { folded, skip = [] } = {}) {
+export function input(json, { folded, exact: open, skip = [] } = {}) {
   let fields;
   try {
     fields = JSON.parse(json);
@@ -246,6 +253,7 @@ export function input(json, { folded, skip = [] } = {}) {
   }
   const exact = el('details', null, el('summary', null, `Exact input (${size(json.length)})`));
   exact.ontoggle = () => exact.open && exact.childElementCount === 1 && exact.append(block(json, { name: 'Exact input' }));
+  exact.open = Boolean(open);
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return [block(json, { name: 'Input' })];
   const list = el('dl', { className: 'fields' });
   if (typeof fields.old_string === 'string' && typeof fields.new_string === 'string') {

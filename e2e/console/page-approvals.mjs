@@ -91,6 +91,52 @@ await check('a call that changes or goes while it is read is not approved', (cs)
   await shown(page, '.detail h2', 'make test');
 }));
 
+await check('who types into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
+  const shop = m.world.servers[0];
+  await settle(page, 1_100);
+  await page.keyboard.press('d');
+  await page.keyboard.type('no');
+  // The call changes under the hands of the user, who does not look.
+  shop.approvals = shop.approvals.map((a) => (a.number === 1 ? { ...a, key: 'key-1b' } : a));
+  m.send('approvals', { id: 's1', approvals: shop.approvals });
+  await shown(page, '.detail .note', 'has changed');
+  for (let i = 0; i < 20; i++) {
+    await page.keyboard.press(i % 2 ? 'a' : 'x');
+    await settle(page, 150);
+  }
+  equal(m.posts, [], 'answers');
+  await settle(page, 1_000);
+  await page.keyboard.press('a');
+  await until(() => m.posts.length === 1, 'the answer');
+}));
+
+await check('text is in the order in which it runs, and the input in full', (cs) => {
+  const w = world(NOW);
+  const command = 'rm /\u05d0/1/\u05d1/2';
+  w.details[2] = { ...w.details[2], input: JSON.stringify({ command }), command: [{ text: command, needsApproval: true, why: '' }] };
+  w.details[4] = { ...w.details[4], input: '{"id": 9007199254740993, "to": "a", "to": "b\\""}' };
+  return started(cs, { paused: true }, async (page) => {
+    await page.locator('[role=option]', { hasText: 'make test' }).click();
+    await shown(page, '.parts li', 'rm ');
+    for (const selector of ['pre.code .chunk', '.parts code']) {
+      const left = await page.locator(selector).first().evaluate((e) => {
+        const node = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
+        return [...node.data.trimEnd()].map((_, i) => {
+          const r = document.createRange();
+          r.setStart(node, i);
+          r.setEnd(node, i + 1);
+          return Math.round(r.getBoundingClientRect().left);
+        });
+      });
+      equal(left, left.toSorted((a, b) => a - b), `places of the characters in ${selector}`);
+    }
+    equal(await page.locator('details[open]').count(), 0, 'the exact input of a plain call');
+    await page.locator('[role=option]', { hasText: 'example.com' }).click();
+    await shown(page, '.detail .note', 'differ from the input');
+    await shown(page, 'details[open] .code', '9007199254740993');
+  }, w);
+});
+
 await check('two tabs', async (cs) => {
   const m = await mock(world());
   const one = await open(cs, m.url, storage(m.url));
