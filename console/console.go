@@ -231,7 +231,7 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", kinds[".html"])
-	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["index.html"].data), "{{TOKEN}}", ""))
+	_, _ = w.Write(c.files["index.html"].data)
 }
 
 // file serves a static file, which is the same for everyone.
