@@ -137,7 +137,7 @@ export function approvalsView() {
       }
     } else if (d.preview) {
       out.push(el('h3', null, d.kind === 'diff' ? 'Change' : 'Preview'), block(d.preview, { diff: d.kind === 'diff', name: 'Change' }));
-      if (d.partial) out.push(el('p', { className: 'note' }, 'The preview is not complete. The input below is.'));
+      if (d.partial) out.push(el('p', { className: 'note' }, 'The preview leaves out a part of the change. Read the input below too.'));
     }
     out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial && !hides, exact: inexact }));
     return out;
