@@ -145,7 +145,7 @@ export function approvalsView() {
 
   const act = (text, key, kind, run, never) => {
     const b = button(text, run, { className: kind, data: { arm: never ? 'never' : '' }, 'aria-keyshortcuts': key });
-    b.append(' ', el('kbd', { 'aria-hidden': 'true' }, key));
+    b.append(' ', el('kbd', { 'aria-hidden': 'true' }, key.replace('Shift+', '⇧')));
     return b;
   };
 
@@ -167,7 +167,7 @@ export function approvalsView() {
     };
     const bar = el('div', { className: 'row' },
       act('Allow once', 'a', 'main', () => decide('once')),
-      act('Always allow', 'A', '', () => decide('always'), why !== ''),
+      act('Always allow', 'Shift+a', '', () => decide('always'), why !== ''),
       act('Deny', 'd', 'danger', () => startDeny()));
     return el('div', { className: 'actions', role: 'group', 'aria-label': 'Decide' }, bar, deny,
       el('p', { className: 'covers' }, why !== '' ? ['Always is not offered: ', show(why)] : d.covers ? ['Always covers: ', show(d.covers)] : 'Always covers exactly this call in this workspace.'));
@@ -298,12 +298,11 @@ export function approvalsView() {
     },
     tick: () => list.draw(true),
     key(e) {
-      if (e.key === 'a') decide('once');
-      else if (e.key === 'A') decide('always');
+      if (e.key === 'a' || e.key === 'A') decide(e.shiftKey ? 'always' : 'once'); // not by Caps Lock
       else if (e.key === 'd' && current?.data?.questions == null) startDeny();
       else return false;
       return true;
     },
-    keys: [['a', 'allow once'], ['A', 'always allow'], ['d', 'deny, with a reason']],
+    keys: [['a', 'allow once'], ['Shift a', 'always allow'], ['d', 'deny, with a reason']],
   };
 }

@@ -7,7 +7,7 @@ import { NOW, world } from './world.mjs';
 await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, { paused: true }, async (page, m) => {
   await shown(page, '.detail h2', 'Edit server/http.go');
   await page.keyboard.press('a');
-  await page.keyboard.press('A');
+  await page.keyboard.press('Shift+A');
   await settle(page, 500);
   await page.keyboard.press('a');
   await page.keyboard.press('d');
@@ -26,14 +26,14 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   equal(await page.locator('.parts li').count(), 2, 'parts');
   assert((await page.locator('.covers').innerText()).includes('exactly this command in /home/ada/shop'), 'what always covers is not shown');
   await settle(page, 1_100);
-  await page.keyboard.press('A');
+  await page.keyboard.press('Shift+A');
   await until(() => posts(m, 'approval').length === 2, 'the always');
   equal([m.posts[1].do, m.posts[1].number], ['always', 2], 'answer');
   await shown(page, '.detail legend', 'Which database');
   await page.keyboard.press('j');
   await shown(page, '.detail h2', 'Fetch example.com');
   await settle(page, 1_100);
-  await page.keyboard.press('A'); // is not offered
+  await page.keyboard.press('Shift+A'); // is not offered
   await settle(page);
   assert((await page.locator('#toast').innerText()).includes('was never visited before'), 'no reason why always is not offered');
   await page.keyboard.press('d');
@@ -89,6 +89,13 @@ await check('a call that changes or goes while it is read is not approved', (cs)
   equal(m.posts.length, 1, 'answers to a call that is gone');
   await page.getByRole('button', { name: 'Show the next' }).click();
   await shown(page, '.detail h2', 'make test');
+}));
+
+await check('Caps Lock does not turn once into always', (cs) => started(cs, { paused: true }, async (page, m) => {
+  await settle(page, 1_100);
+  await page.evaluate(() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'A', bubbles: true })));
+  await until(() => m.posts.length === 1, 'the answer');
+  equal(m.posts[0].do, 'once', 'answer');
 }));
 
 await check('who types into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
