@@ -114,18 +114,19 @@ function chunks(text) {
 }
 
 // kinds sets the kind of each row of a unified diff as its third element. Inside of a hunk
-// the first character decides: a removed line "-- x" is no header.
+// the first character decides: a removed line "-- x" is no header. Nor is one without a hunk.
 function kinds(list) {
   let [before, after] = [0, 0];
   for (const rows of list) {
-    for (const row of rows) {
+    for (const [i, row] of rows.entries()) {
       const [t, , continued] = row;
+      const next = rows[i + 1]?.[0] ?? '';
       const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(t);
       if (continued) row[2] = kinds.last;
       else if (hunk) {
         [before, after] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)];
         row[2] = 'hunk';
-      } else if (before <= 0 && after <= 0 && /^(\+\+\+|---|diff|index) /.test(t)) row[2] = 'meta';
+      } else if (before <= 0 && after <= 0 && (/^(diff|index) /.test(t) || t.startsWith('--- ') && next.startsWith('+++ ') || t.startsWith('+++ ') && next.startsWith('@@ '))) row[2] = 'meta';
       else {
         row[2] = t[0] === '+' ? 'add' : t[0] === '-' ? 'del' : '';
         if (t[0] !== '\\') {

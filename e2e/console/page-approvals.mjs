@@ -120,9 +120,12 @@ await check('who types into a field that is replaced decides nothing', (cs) => s
 await check('text is in the order in which it runs, and the input in full', (cs) => {
   const w = world(NOW);
   const command = 'rm /\u05d0/1/\u05d1/2';
+  w.details[1] = { ...w.details[1], preview: '/a.c, its new content:\n+++ x;\n+--- y;\n' };
   w.details[2] = { ...w.details[2], input: JSON.stringify({ command }), command: [{ text: command, needsApproval: true, why: '' }] };
   w.details[4] = { ...w.details[4], input: '{"id": 9007199254740993, "to": "a", "to": "b\\""}' };
   return started(cs, { paused: true }, async (page) => {
+    await shown(page, '.diff', 'its new content');
+    equal(await page.locator('.diff').first().locator('.ln.add').allInnerTexts(), ['+++ x;', '+--- y;'], 'added lines');
     await page.locator('[role=option]', { hasText: 'make test' }).click();
     await shown(page, '.parts li', 'rm ');
     for (const selector of ['pre.code .chunk', '.parts code']) {
