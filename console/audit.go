@@ -9,13 +9,18 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/text/plain"
 )
 
-// maxMerged is the limit and the default of the entries of several logs.
-const maxMerged = 500
+const (
+	// maxMerged is the limit and the default of the entries of several logs.
+	maxMerged = 500
+	// auditWithin is the timeout for the answer of one server of several.
+	auditWithin = 10 * time.Second
+)
 
 // auditAll answers a search in the audit logs of all servers. A log that several servers share
 // counts once. Medians of calls in several logs are averages, and percentiles the largest.
@@ -40,8 +45,11 @@ func (c *Console) auditAll(w http.ResponseWriter, r *http.Request, params json.R
 	writeJSON(w, http.StatusOK, merge(logs, q.Limit))
 }
 
-// auditOf returns the answer of one server.
+// auditOf returns the answer of one server, or nil if it has ended. An answer without Entries is
+// only the problem of a log that could not be read.
 func auditOf(ctx context.Context, source feed.Source, id string, params json.RawMessage) *feed.Audit {
+	ctx, cancel := context.WithTimeout(ctx, auditWithin)
+	defer cancel()
 	a := &feed.Audit{}
 	data, err := source.Ask(ctx, "audit", params)
 	if err == nil {
@@ -49,6 +57,8 @@ func auditOf(ctx context.Context, source feed.Source, id string, params json.Raw
 	}
 	var refused *feed.Error
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return &feed.Audit{Problem: "The log of a server is missing: the server does not answer. It may be stopped or busy; search again later."}
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		return nil // it has ended
 	case err != nil:
@@ -71,7 +81,7 @@ func merge(logs []*feed.Audit, limit int) feed.Audit {
 		switch {
 		case a == nil || a.File != "" && files[a.File]:
 			continue
-		case a.File == "" && len(a.Entries) == 0:
+		case a.File == "" && a.Entries != nil && len(a.Entries) == 0: // it has no log
 			none = cmp.Or(none, a.Problem)
 			continue
 		}

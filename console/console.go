@@ -231,7 +231,7 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", kinds[".html"])
-	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["index.html"].data), "{{TOKEN}}", ""))
+	_, _ = w.Write(c.files["index.html"].data)
 }
 
 // file serves a static file, which is the same for everyone.
@@ -255,11 +255,14 @@ func (c *Console) cookieName() string { return "mcp-toolset-console-" + c.Cookie
 
 // login redeems a link, or the token of a form.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	var cookie, token string
 	switch {
-	case r.Method == http.MethodGet && !c.logins.redeem(r.URL.Query().Get("key"), time.Now()):
-		c.fail(w, r, &feed.Error{Status: http.StatusForbidden, Fact: "the link was used already, or is older than 60 seconds", Next: c.Hint})
-		return
 	case r.Method == http.MethodGet:
+		var ok bool
+		if cookie, token, ok = c.logins.redeem(r.URL.Query().Get("key"), time.Now()); !ok {
+			c.fail(w, r, &feed.Error{Status: http.StatusForbidden, Fact: "the link was used already, or is older than 60 seconds", Next: c.Hint})
+			return
+		}
 	case r.Method != http.MethodPost || c.Token == nil:
 		c.method(w, r, http.MethodGet)
 		return
@@ -273,8 +276,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 			c.page(w, "login.html", http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.")
 			return
 		}
+		cookie, token = c.logins.begin()
 	}
-	cookie, token := c.logins.begin()
 	http.SetCookie(w, &http.Cookie{Name: c.cookieName(), Value: cookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	w.Header().Set("Content-Type", kinds[".html"])
 	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["welcome.html"].data), "{{TOKEN}}", token))
@@ -392,7 +395,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params 
 	}
 }
 
-// stream sends events until the client or the console ends.
+// stream sends events until the client, its login or the console ends.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 	s := c.hub.join()
 	if s == nil {
@@ -417,6 +420,9 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 			for _, m := range c.hub.take(s) {
 				out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", m.id, m.event, m.data)
 			}
+		}
+		if c.logins.find(r, c.cookieName()) == nil {
+			return
 		}
 		_ = rc.SetWriteDeadline(time.Now().Add(writeWithin))
 		if _, err := w.Write(out); err != nil {

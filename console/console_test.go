@@ -313,19 +313,48 @@ func TestLinks(t *testing.T) {
 	var l logins
 	now := time.Now()
 	key := l.link(now)
-	if l.redeem("", now) || l.redeem(key, now.Add(keyFor)) || l.redeem(key, now) {
+	redeem := func(key string, now time.Time) bool {
+		_, _, ok := l.redeem(key, now)
+		return ok
+	}
+	if redeem("", now) || redeem(key, now.Add(keyFor)) || redeem(key, now) {
 		t.Error("an old link works")
 	}
 	key = l.link(now)
-	if !l.redeem(key, now.Add(keyFor-1)) {
+	if !redeem(key, now.Add(keyFor-1)) {
 		t.Error("a link does not work until its end")
 	}
 	first := l.link(now)
 	for range maxKeys {
 		l.link(now)
 	}
-	if l.redeem(first, now) {
+	if redeem(first, now) {
 		t.Error("links are not limited")
+	}
+}
+
+// TestLinkTwice checks that the second use of a link ends the login of the first, which may be that
+// of an attacker who was faster, and no other one.
+func TestLinkTwice(t *testing.T) {
+	w := newWorld(t, Config{})
+	w.login(t)
+	other := w.cookie
+	link := w.Link()
+	_, h, _ := w.do(t, "GET", link, "")
+	w.cookie = (&http.Response{Header: h}).Cookies()[0]
+	e, _ := w.stream(t)
+	e.until(t, "server")
+	w.do(t, "GET", link, "")
+	if status, _, _ := w.do(t, "GET", "/console/api/policy?server=s1", ""); status != http.StatusUnauthorized {
+		t.Errorf("the first login still holds: %d", status)
+	}
+	w.source.updates <- feed.Update{Calls: []feed.Call{{Number: 1, Stage: "running"}}}
+	if rest, _ := io.ReadAll(e.in); strings.Contains(string(rest), "calls") {
+		t.Errorf("its stream goes on: %s", rest)
+	}
+	w.cookie = other
+	if status, _, _ := w.do(t, "GET", "/console/api/policy?server=s1", ""); status != http.StatusOK {
+		t.Errorf("another login has ended: %d", status)
 	}
 }
 

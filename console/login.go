@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 const (
 	// keyFor is the time in which a link must be opened.
 	keyFor = 60 * time.Second
-	// maxKeys and maxLogins limit the links that can be opened and the logins that hold; the
+	// maxKeys and maxLogins limit the links that have not ended and the logins that hold; the
 	// oldest ends.
 	maxKeys   = 20
 	maxLogins = 50
@@ -34,10 +35,11 @@ type logins struct {
 	since    time.Time
 }
 
-// key is that of a link that was not opened yet.
+// key is that of a link.
 type key struct {
-	hash hash
-	ends time.Time
+	hash  hash
+	ends  time.Time
+	began *login // by the first use; nil: not opened yet
 }
 
 // login is one browser. Its cookie allows it to look, and its token, which only pages of the
@@ -54,29 +56,31 @@ func (l *logins) link(now time.Time) string {
 	k := secret()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keys = append(l.keys, key{hashOf(k), now.Add(keyFor)})
+	l.keys = append(l.keys, key{hash: hashOf(k), ends: now.Add(keyFor)})
 	l.keys = l.keys[max(0, len(l.keys)-maxKeys):]
 	return k
 }
 
-// redeem reports whether a key may log in, and uses it up.
-func (l *logins) redeem(given string, now time.Time) bool {
+// redeem adds a login with a key and uses it up. If a key that was used is given again, one of both
+// users is not the user it was for: the login that it began ends.
+func (l *logins) redeem(given string, now time.Time) (cookie, token string, ok bool) {
 	h := hashOf(given)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ok := false
-	var left []key
-	for _, k := range l.keys {
-		is := subtle.ConstantTimeCompare(k.hash[:], h[:]) == 1
-		if is && now.Before(k.ends) {
-			ok = true
-		}
-		if !is && now.Before(k.ends) {
-			left = append(left, k)
+	l.keys = slices.DeleteFunc(l.keys, func(k key) bool { return !now.Before(k.ends) })
+	for i := range l.keys {
+		k := &l.keys[i]
+		switch {
+		case subtle.ConstantTimeCompare(k.hash[:], h[:]) == 0:
+		case k.began != nil:
+			l.logins = slices.DeleteFunc(l.logins, func(o login) bool { return o == *k.began })
+		default:
+			cookie, token = secret(), secret()
+			k.began = l.add(cookie, token)
+			return cookie, token, true
 		}
 	}
-	l.keys = left
-	return ok
+	return "", "", false
 }
 
 // begin adds a login and returns its secrets.
@@ -84,9 +88,16 @@ func (l *logins) begin() (cookie, token string) {
 	cookie, token = secret(), secret()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.logins = append(l.logins, login{hashOf(cookie), hashOf(token)})
-	l.logins = l.logins[max(0, len(l.logins)-maxLogins):]
+	l.add(cookie, token)
 	return cookie, token
+}
+
+// add adds a login. The caller must hold the lock.
+func (l *logins) add(cookie, token string) *login {
+	n := login{hashOf(cookie), hashOf(token)}
+	l.logins = append(l.logins, n)
+	l.logins = l.logins[max(0, len(l.logins)-maxLogins):]
+	return &n
 }
 
 // find returns the login of one of the cookies with a name.

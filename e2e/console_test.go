@@ -56,17 +56,21 @@ func openConsole(t *testing.T, state string) *consolePage {
 		t.Fatal(err)
 	}
 	p := enterConsole(t, strings.TrimSpace(first))
-	// Each link works once; Enter makes another one.
+	// Each link works once, and another use ends its login; Enter makes another one.
 	if status, _ := p.get(strings.TrimPrefix(strings.TrimSpace(first), p.base)); status != http.StatusForbidden {
 		t.Errorf("a used link: %d", status)
+	}
+	if status, _ := p.get(""); status != http.StatusUnauthorized {
+		t.Errorf("the login of a link that was used twice: %d", status)
 	}
 	if _, err := io.WriteString(in, "\n"); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := lines.ReadString('\n'); err != nil || again == first || !strings.HasPrefix(again, p.base+"login?key=") {
+	again, err := lines.ReadString('\n')
+	if err != nil || again == first || !strings.HasPrefix(again, p.base+"login?key=") {
 		t.Errorf("%q, %v", again, err)
 	}
-	return p
+	return enterConsole(t, strings.TrimSpace(again))
 }
 
 // enterConsole opens a link.

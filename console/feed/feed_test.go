@@ -516,6 +516,11 @@ func TestSuggest(t *testing.T) {
 	bash(3, "allowed already x")
 	bash(2, "rm -rf a b")
 	bash(1, "rm -rf a c")
+	for _, begin := range []string{"go run", "npx tool", "git config"} {
+		for _, end := range []string{"a", "b", "c"} {
+			bash(1, begin+" "+end)
+		}
+	}
 	agreed(2, "Write", `{"file_path":"/out/a.txt","content":"x"}`)
 	agreed(2, "WebFetch", `{"url":"https://Example.com:443/x"}`)
 	agreed(2, "Bash", `{"command":"curl -H [redacted] x"}`)

@@ -118,7 +118,12 @@ var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:+@-]*$`)
 var risky = []string{
 	"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "doas", "su", "ssh", "scp", "rsync", "xargs", "find", "eval", "exec", "python", "python3", "node", "deno", "bun", "perl", "ruby", "php",
 	"rm", "rmdir", "mv", "dd", "chmod", "chown", "kill", "pkill", "killall", "curl", "wget", "docker", "podman", "kubectl", "powershell", "pwsh", "cmd", "nohup", "timeout", "watch", "time",
+	"npx", "pnpx", "bunx", "uvx", "pipx", "awk", "sed", "nix", "systemctl", "crontab", "at",
 }
+
+// runs lists first arguments that make other programs, such as git, go, npm and uv, run any text
+// or program.
+var runs = []string{"run", "exec", "x", "dlx", "config", "install"}
 
 // hostOf returns the host of a URL as rules write it, or "".
 func hostOf(text string) string {
@@ -154,7 +159,7 @@ func (l *Local) rulesFor(e *audit.Entry) (out []candidate) {
 		}
 		add(e.Tool+"("+command+")", false)
 		words := strings.Fields(command)
-		if len(words) > 2 && !slices.Contains(risky, filepath.Base(words[0])) && word.MatchString(words[0]) && word.MatchString(words[1]) {
+		if len(words) > 2 && !slices.Contains(risky, filepath.Base(words[0])) && !slices.Contains(runs, words[1]) && word.MatchString(words[0]) && word.MatchString(words[1]) {
 			add(e.Tool+"("+words[0]+" "+words[1]+" *)", true)
 		}
 	case strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "*?[]{}()\\!") && plain.Printable(path):

@@ -136,7 +136,7 @@ function help() {
       // It holds until the page is closed.
     }
   } });
-  ask('Keys', [el('dl', { className: 'facts' }, keys.map(([k, t]) => [el('dt', null, el('kbd', null, k)), el('dd', null, t)])), el('p', { className: 'dim' }, 'A decision counts from one second after its call appeared.'), el('label', { className: 'inline' }, box, ' Use single keys')], '');
+  ask('Keys', [el('dl', { className: 'facts' }, keys.map(([k, t]) => [el('dt', null, el('kbd', null, k)), el('dd', null, t)])), el('p', { className: 'dim' }, 'A decision counts from one second after its call appeared and the last key before it.'), el('label', { className: 'inline' }, box, ' Use single keys')], '');
 }
 $('help').onclick = help;
 

@@ -3,7 +3,7 @@ import { button, chip, el, empty, failed, fill, oops, say, toast } from './dom.j
 import { List } from './list.js';
 import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
 import { approvals, get, post, servers } from './store.js';
-import { ago, block, clock, holdsHidden, input, line, plain, show, span } from './text.js';
+import { ago, block, clock, holdsHidden, input, isExact, line, plain, show, span } from './text.js';
 
 // An answer counts only this long after its call appeared, so that a key or click that was
 // meant for something else decides nothing.
@@ -11,7 +11,7 @@ const arming = 1_000;
 
 export function approvalsView() {
   const answered = new Map(); // id -> key of calls answered here, until the server says the same
-  let current = null; // {id, item, data, phase, armed, busy, pane}
+  let current = null; // {id, item, data, phase, armed, busy, timer, stop}
 
   const list = new List({
     label: 'Calls and questions that wait',
@@ -53,7 +53,7 @@ export function approvalsView() {
   const ready = () => {
     if (!current || current.phase !== 'ready' || current.busy) return false;
     if (performance.now() >= current.armed) return true;
-    say('Not counted: the call has just appeared. Press again');
+    say('Not counted: the call has just appeared. Press again in a second');
     return false;
   };
 
@@ -61,13 +61,14 @@ export function approvalsView() {
     if (current?.id === item.id && current.item.key === item.key && Boolean(current.item.approved) === Boolean(item.approved) && (current.phase === 'ready' || current.phase === 'loading')) return;
     const note = current?.id === item.id && ['ready', 'stale'].includes(current.phase) ? 'The call has changed. Look at it again.' : '';
     clearTimeout(current?.timer);
-    const own = (current = { id: item.id, item, phase: 'loading', armed: Infinity });
+    current?.stop.abort(); // a server that hangs must not use up the browser's connections
+    const own = (current = { id: item.id, item, phase: 'loading', armed: Infinity, stop: new AbortController() });
     const focus = keep(pane);
     fill(pane, el('p', { className: 'empty' }, 'Loading'));
     focus(pane);
     let data;
     try {
-      data = await get('approval', { server: item.server, number: item.number });
+      data = await get('approval', { server: item.server, number: item.number }, own.stop.signal);
     } catch (err) {
       if (own !== current) return;
       own.phase = err.status === 404 || err.status === 409 ? 'gone' : 'error';
@@ -119,7 +120,9 @@ export function approvalsView() {
     }
     // The preview spells them out, which is how a text that spells them out looks too.
     const hides = holdsHidden(fields);
+    const inexact = !isExact(json, fields);
     if (hides) out.push(el('p', { className: 'note' }, 'This call contains characters that do not show. In the fields of the input they are in boxes ', el('span', { className: 'hid' }, 'like this'), '.'));
+    if (inexact) out.push(el('p', { className: 'note' }, 'The fields below differ from the input, such as in a number with more digits or a name that is there twice. Read the exact input.'));
     const parts = Array.isArray(d.command) ? d.command : null;
     let skip = [];
     if (parts) {
@@ -134,15 +137,15 @@ export function approvalsView() {
       }
     } else if (d.preview) {
       out.push(el('h3', null, d.kind === 'diff' ? 'Change' : 'Preview'), block(d.preview, { diff: d.kind === 'diff', name: 'Change' }));
-      if (d.partial) out.push(el('p', { className: 'note' }, 'The preview is not complete. The input below is.'));
+      if (d.partial) out.push(el('p', { className: 'note' }, 'The preview leaves out a part of the change. Read the input below too.'));
     }
-    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial && !hides }));
+    out.push(el('h3', null, 'Input'), input(json, { skip, folded: Boolean(d.preview) && !parts && !d.partial && !hides, exact: inexact }));
     return out;
   }
 
   const act = (text, key, kind, run, never) => {
     const b = button(text, run, { className: kind, data: { arm: never ? 'never' : '' }, 'aria-keyshortcuts': key });
-    b.append(' ', el('kbd', { 'aria-hidden': 'true' }, key));
+    b.append(' ', el('kbd', { 'aria-hidden': 'true' }, key.replace('Shift+', '⇧')));
     return b;
   };
 
@@ -164,7 +167,7 @@ export function approvalsView() {
     };
     const bar = el('div', { className: 'row' },
       act('Allow once', 'a', 'main', () => decide('once')),
-      act('Always allow', 'A', '', () => decide('always'), why !== ''),
+      act('Always allow', 'Shift+a', '', () => decide('always'), why !== ''),
       act('Deny', 'd', 'danger', () => startDeny()));
     return el('div', { className: 'actions', role: 'group', 'aria-label': 'Decide' }, bar, deny,
       el('p', { className: 'covers' }, why !== '' ? ['Always is not offered: ', show(why)] : d.covers ? ['Always covers: ', show(d.covers)] : 'Always covers exactly this call in this workspace.'));
@@ -276,6 +279,8 @@ export function approvalsView() {
 
   const element = split(list.element, pane);
   addEventListener('focus', arm);
+  // Who still types, such as into a field that was just replaced, decides nothing.
+  addEventListener('keydown', () => performance.now() < current?.armed && arm(), true);
   document.addEventListener('visibilitychange', arm);
 
   return {
@@ -293,12 +298,11 @@ export function approvalsView() {
     },
     tick: () => list.draw(true),
     key(e) {
-      if (e.key === 'a') decide('once');
-      else if (e.key === 'A') decide('always');
+      if (e.key === 'a' || e.key === 'A') decide(e.shiftKey ? 'always' : 'once'); // not by Caps Lock
       else if (e.key === 'd' && current?.data?.questions == null) startDeny();
       else return false;
       return true;
     },
-    keys: [['a', 'allow once'], ['A', 'always allow'], ['d', 'deny, with a reason']],
+    keys: [['a', 'allow once'], ['Shift a', 'always allow'], ['d', 'deny, with a reason']],
   };
 }

@@ -172,7 +172,8 @@ export function liveView() {
     focus(pane);
     drawTask(t);
     const poll = async () => {
-      if (own.left || !element.isConnected) return;
+      if (own.left || own.reading || !element.isConnected) return;
+      own.reading = true;
       try {
         const part = await get('task', { server: t.server, id: t.id, from: own.next });
         if (own.left) return;
@@ -185,6 +186,8 @@ export function liveView() {
       } catch (err) {
         if (own.left) return;
         fill(own.state, failed(err, poll));
+      } finally {
+        own.reading = false;
       }
     };
     own.poll = poll;

@@ -34,10 +34,10 @@ async function request(path, init) {
   return body;
 }
 
-export function get(name, query = {}) {
+export function get(name, query = {}, signal) {
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(query)) if (v !== undefined && v !== null && v !== '') q.set(k, v);
-  return request(`api/${name}?${q}`);
+  return request(`api/${name}?${q}`, { signal });
 }
 
 export const post = (name, body) =>

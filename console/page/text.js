@@ -34,6 +34,13 @@ export function holdsHidden(v) {
   return typeof v === 'object' && v !== null && Object.entries(v).some(([k, x]) => isHidden(k) || holdsHidden(x));
 }
 
+// isExact reports whether a value has all that is in its JSON: numbers with all their digits,
+// and each name of an object.
+export function isExact(json, v) {
+  const bare = (text) => text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '"').replace(/\s+/g, '');
+  return bare(json) === bare(JSON.stringify(v));
+}
+
 // show returns the nodes of a text.
 export function show(text) {
   text = String(text ?? '');
@@ -107,18 +114,19 @@ function chunks(text) {
 }
 
 // kinds sets the kind of each row of a unified diff as its third element. Inside of a hunk
-// the first character decides: a removed line "-- x" is no header.
+// the first character decides: a removed line "-- x" is no header. Nor is one without a hunk.
 function kinds(list) {
   let [before, after] = [0, 0];
   for (const rows of list) {
-    for (const row of rows) {
+    for (const [i, row] of rows.entries()) {
       const [t, , continued] = row;
+      const next = rows[i + 1]?.[0] ?? '';
       const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(t);
       if (continued) row[2] = kinds.last;
       else if (hunk) {
         [before, after] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)];
         row[2] = 'hunk';
-      } else if (before <= 0 && after <= 0 && /^(\+\+\+|---|diff|index) /.test(t)) row[2] = 'meta';
+      } else if (before <= 0 && after <= 0 && (/^(diff|index) /.test(t) || t.startsWith('--- ') && next.startsWith('+++ ') || t.startsWith('+++ ') && next.startsWith('@@ '))) row[2] = 'meta';
       else {
         row[2] = t[0] === '+' ? 'add' : t[0] === '-' ? 'del' : '';
         if (t[0] !== '\\') {
@@ -237,7 +245,7 @@ function replacement(before, after) {
 }
 
 // input returns the fields of a call's input, given as JSON, and below it the exact text.
-export function input(json, { folded, skip = [] } = {}) {
+export function input(json, { folded, exact: open, skip = [] } = {}) {
   let fields;
   try {
     fields = JSON.parse(json);
@@ -246,6 +254,7 @@ export function input(json, { folded, skip = [] } = {}) {
   }
   const exact = el('details', null, el('summary', null, `Exact input (${size(json.length)})`));
   exact.ontoggle = () => exact.open && exact.childElementCount === 1 && exact.append(block(json, { name: 'Exact input' }));
+  exact.open = Boolean(open);
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return [block(json, { name: 'Input' })];
   const list = el('dl', { className: 'fields' });
   if (typeof fields.old_string === 'string' && typeof fields.new_string === 'string') {

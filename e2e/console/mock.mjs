@@ -14,7 +14,7 @@ export const storage = (url) => ({ storageState: { cookies: [], origins: [{ orig
 
 // mock starts a server. Its world is {servers, approval(n), ...}: a test may change it, and
 // has to call send for events. posts lists the bodies of POST requests; delay, in ms, lets their
-// events arrive before their answers.
+// events arrive before their answers, and delays those of the GET request that slow names.
 export async function mock(world) {
   const streams = new Set();
   const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0, delay: 0 };
@@ -47,7 +47,7 @@ export async function mock(world) {
           const got = route?.(body ?? query, m);
           if (got === undefined) answer(res, 404, { error: 'There is nothing of that name', next: 'Reload the page.' });
           else if (got.status) answer(res, got.status, got.body);
-          else setTimeout(() => answer(res, 200, got), body ? m.delay : 0);
+          else setTimeout(() => answer(res, 200, got), body || m.slow === name ? m.delay : 0);
         } catch (err) {
           answer(res, 500, { error: String(err), next: 'Mend the test.' });
         }

@@ -7,7 +7,7 @@ import { NOW, world } from './world.mjs';
 await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, { paused: true }, async (page, m) => {
   await shown(page, '.detail h2', 'Edit server/http.go');
   await page.keyboard.press('a');
-  await page.keyboard.press('A');
+  await page.keyboard.press('Shift+A');
   await settle(page, 500);
   await page.keyboard.press('a');
   await page.keyboard.press('d');
@@ -26,14 +26,14 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   equal(await page.locator('.parts li').count(), 2, 'parts');
   assert((await page.locator('.covers').innerText()).includes('exactly this command in /home/ada/shop'), 'what always covers is not shown');
   await settle(page, 1_100);
-  await page.keyboard.press('A');
+  await page.keyboard.press('Shift+A');
   await until(() => posts(m, 'approval').length === 2, 'the always');
   equal([m.posts[1].do, m.posts[1].number], ['always', 2], 'answer');
   await shown(page, '.detail legend', 'Which database');
   await page.keyboard.press('j');
   await shown(page, '.detail h2', 'Fetch example.com');
   await settle(page, 1_100);
-  await page.keyboard.press('A'); // is not offered
+  await page.keyboard.press('Shift+A'); // is not offered
   await settle(page);
   assert((await page.locator('#toast').innerText()).includes('was never visited before'), 'no reason why always is not offered');
   await page.keyboard.press('d');
@@ -90,6 +90,62 @@ await check('a call that changes or goes while it is read is not approved', (cs)
   await page.getByRole('button', { name: 'Show the next' }).click();
   await shown(page, '.detail h2', 'make test');
 }));
+
+await check('Caps Lock does not turn once into always', (cs) => started(cs, { paused: true }, async (page, m) => {
+  await settle(page, 1_100);
+  await page.evaluate(() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'A', bubbles: true })));
+  await until(() => m.posts.length === 1, 'the answer');
+  equal(m.posts[0].do, 'once', 'answer');
+}));
+
+await check('who types into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
+  const shop = m.world.servers[0];
+  await settle(page, 1_100);
+  await page.keyboard.press('d');
+  await page.keyboard.type('no');
+  // The call changes under the hands of the user, who does not look.
+  shop.approvals = shop.approvals.map((a) => (a.number === 1 ? { ...a, key: 'key-1b' } : a));
+  m.send('approvals', { id: 's1', approvals: shop.approvals });
+  await shown(page, '.detail .note', 'has changed');
+  for (let i = 0; i < 20; i++) {
+    await page.keyboard.press(i % 2 ? 'a' : 'x');
+    await settle(page, 150);
+  }
+  equal(m.posts, [], 'answers');
+  await settle(page, 1_000);
+  await page.keyboard.press('a');
+  await until(() => m.posts.length === 1, 'the answer');
+}));
+
+await check('text is in the order in which it runs, and the input in full', (cs) => {
+  const w = world(NOW);
+  const command = 'rm /\u05d0/1/\u05d1/2';
+  w.details[1] = { ...w.details[1], preview: '/a.c, its new content:\n+++ x;\n+--- y;\n' };
+  w.details[2] = { ...w.details[2], input: JSON.stringify({ command }), command: [{ text: command, needsApproval: true, why: '' }] };
+  w.details[4] = { ...w.details[4], input: '{"id": 9007199254740993, "to": "a", "to": "b\\""}' };
+  return started(cs, { paused: true }, async (page) => {
+    await shown(page, '.diff', 'its new content');
+    equal(await page.locator('.diff').first().locator('.ln.add').allInnerTexts(), ['+++ x;', '+--- y;'], 'added lines');
+    await page.locator('[role=option]', { hasText: 'make test' }).click();
+    await shown(page, '.parts li', 'rm ');
+    for (const selector of ['pre.code .chunk', '.parts code']) {
+      const left = await page.locator(selector).first().evaluate((e) => {
+        const node = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
+        return [...node.data.trimEnd()].map((_, i) => {
+          const r = document.createRange();
+          r.setStart(node, i);
+          r.setEnd(node, i + 1);
+          return Math.round(r.getBoundingClientRect().left);
+        });
+      });
+      equal(left, left.toSorted((a, b) => a - b), `places of the characters in ${selector}`);
+    }
+    equal(await page.locator('details[open]').count(), 0, 'the exact input of a plain call');
+    await page.locator('[role=option]', { hasText: 'example.com' }).click();
+    await shown(page, '.detail .note', 'differ from the input');
+    await shown(page, 'details[open] .code', '9007199254740993');
+  }, w);
+});
 
 await check('two tabs', async (cs) => {
   const m = await mock(world());

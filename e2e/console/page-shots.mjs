@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { assert, check } from './lib.mjs';
+import { assert, check, until } from './lib.mjs';
 import { go, settle, started, views } from './mocked.mjs';
 
 const shots = join(dirname(fileURLToPath(import.meta.url)), '../../docs/console');
@@ -15,13 +15,17 @@ await check('screenshots', async (cs) => {
         if (name && v !== 'approvals') continue;
         await go(page, v);
         await settle(page, 1_200);
-          if (v === 'live') await page.locator('.tasks [role=option]').nth(1).click();
+        if (v === 'live') await page.locator('.tasks [role=option]').nth(1).click();
         if (v === 'sessions') {
           await page.locator('[role=option]', { hasText: 'claude-code' }).click();
           await settle(page);
           await page.locator('details.change summary').nth(1).click();
         }
         if (v === 'policy') await page.getByRole('button', { name: 'Explain' }).click();
+        await until(async () => {
+          await settle(page);
+          return !(await page.innerText('main')).includes('Loading');
+        }, `${v} without "Loading"`);
         await settle(page, 1_200);
         await page.evaluate(() => document.activeElement.blur());
         const png = await page.screenshot({ scale: 'css' });

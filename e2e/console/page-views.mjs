@@ -29,6 +29,20 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
   equal(m.posts[1], { name: 'stop', token: 'the-token', server: 's1', task: 'a1b2c3' }, 'stop');
 }));
 
+await check('live: who leaves the view and comes back sees an output once', (cs) => started(cs, {}, async (page, m) => {
+  await page.keyboard.press('2');
+  m.world.output = { a1b2c3: 'first\n' };
+  Object.assign(m, { slow: 'api/task', delay: 300 });
+  await page.locator('.tasks [role=option]', { hasText: 'npm run dev' }).click();
+  await until(() => m.requests.some((r) => r.endsWith('api/task')), 'the request');
+  await page.keyboard.press('1');
+  await page.keyboard.press('2');
+  await shown(page, '.tail', 'first');
+  m.delay = 0;
+  await page.waitForTimeout(400); // for a second answer, which must not come
+  equal((await page.locator('.tail').innerText()).match(/first/g), ['first'], 'output');
+}));
+
 await check('sessions: changes, undo of chosen files, calls', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('3');
   await page.locator('[role=option]', { hasText: 'claude-code 2.1' }).click();

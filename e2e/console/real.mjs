@@ -94,7 +94,7 @@ await check('always: what it covers is shown, and holds', (cs) => placed(cs, asy
   await server.call('Write', { file_path: file, content: 'one\n' });
   await ready(page, 'a.txt');
   assert((await page.innerText('.covers')).includes(`changes to "${file}"`), await page.innerText('.covers'));
-  await page.keyboard.press('A');
+  await page.keyboard.press('Shift+A');
   await waits(page, 0);
   for (const text of ['one\n', 'two\n']) {
     const answer = await server.call('Write', { file_path: file, content: text });

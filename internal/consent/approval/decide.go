@@ -69,6 +69,8 @@ func (s *Store) Approve(n int, key string, always bool) error {
 	defer s.mu.Unlock()
 	i := s.number(n)
 	switch {
+	case i != nil && !always && i.shown(key) != nil: // changed in the meantime
+		return i.shown(key)
 	case i != nil && i.granted.IsZero():
 		i.granted = s.config.Now()
 		s.generation.Add(1)
