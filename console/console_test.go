@@ -343,7 +343,7 @@ func TestLinkTwice(t *testing.T) {
 	_, h, _ := w.do(t, "GET", link, "")
 	w.cookie = (&http.Response{Header: h}).Cookies()[0]
 	e, _ := w.stream(t)
-	e.until(t, "server")
+	e.server(t)
 	w.do(t, "GET", link, "")
 	if status, _, _ := w.do(t, "GET", "/console/api/policy?server=s1", ""); status != http.StatusUnauthorized {
 		t.Errorf("the first login still holds: %d", status)
