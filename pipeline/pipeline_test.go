@@ -76,6 +76,12 @@ func doer(name string, change func(*tools.Def[doIn, doIn, doOut])) *tools.Tool {
 			}
 			return "Do"
 		},
+		Summary: func(in doIn, r tools.Result[doOut]) string {
+			if in.Do == "sum" {
+				return r.Data.Said
+			}
+			return ""
+		},
 		Call:   do,
 		Render: func(o doOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
 	}
