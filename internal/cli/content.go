@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,23 @@ func printContent(c screen, content []tools.Content, diff, failed bool) error {
 		}
 	}
 	return nil
+}
+
+// printJSON prints a JSON text with indents. On a terminal, characters that control it or are
+// invisible are JSON escapes.
+func (c screen) printJSON(raw []byte) error {
+	if c.terminal {
+		safe, err := plain.JSON(raw)
+		if err != nil {
+			return fmt.Errorf("printing the result: %w", err)
+		}
+		raw = []byte(safe)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
+		return fmt.Errorf("printing the result: %w", err)
+	}
+	return say(c.out, b.String()+"\n")
 }
 
 // reads returns a text of a result as people read it. On a terminal, characters that control the

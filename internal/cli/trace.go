@@ -50,18 +50,16 @@ func traceCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("reading the trace: %w", err)
 			}
-			b := new(bytes.Buffer)
+			b, c := new(bytes.Buffer), screenOf(host, host.Out)
 			if asJSON {
 				enc := json.NewEncoder(b)
 				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				err = enc.Encode(s)
-			} else {
-				printTrace(b, screenOf(host, host.Out), s)
+				if err := enc.Encode(s); err != nil {
+					return err
+				}
+				return c.printJSON(b.Bytes())
 			}
-			if err != nil {
-				return err
-			}
+			printTrace(b, c, s)
 			return say(host.Out, b.String())
 		},
 	}
