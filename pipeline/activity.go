@@ -104,9 +104,9 @@ func (c *call) progress(p tools.Progress) {
 }
 
 // sum adds the one-line summary to the _meta of the answer to a client's call. err is why the call
-// was not done, if it was not.
+// was not done, if it was not. A call that is only decided did nothing.
 func (c *call) sum(resp *tools.Response, err error) {
-	if resp == nil || c.depth > 0 {
+	if resp == nil || c.depth > 0 || c.Unrun {
 		return
 	}
 	text := ""

@@ -134,6 +134,11 @@ func TestSum(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.args, got, c.want)
 		}
 	}
+	r := b.request("Do", `{"do":"say"}`)
+	r.Unrun = true
+	if resp, err := b.Run(t.Context(), r); err != nil || resp.Failed || resp.Meta != nil {
+		t.Errorf("a call that is only decided: %+v, %v", resp, err)
+	}
 	if resp, err := b.Run(t.Context(), b.request("NoTool", `{}`)); err == nil || !errors.As(err, new(*tools.UnknownTool)) {
 		t.Errorf("%v, %v", resp, err)
 	}
