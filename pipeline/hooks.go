@@ -101,6 +101,7 @@ func (c *call) runAfter(ctx context.Context, resp *tools.Response, err error, to
 			text = s
 		}
 		resp.Content, resp.Structured, resp.Summary = []tools.Content{tools.Text{Text: text}}, nil, ""
+		delete(resp.Meta, tools.MetaHunks)
 	}
 	if v.Block != "" {
 		c.notes = append(c.notes, "A hook objects: "+v.Block)

@@ -11,7 +11,6 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/internal/text/terminal"
 	"mcp-toolset/tools"
-	"mcp-toolset/tools/file"
 )
 
 // isDiff reports whether the text of a result has the diff of a file.
@@ -19,7 +18,7 @@ func isDiff(result json.RawMessage) bool {
 	var r struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	return json.Unmarshal(result, &r) == nil && r.Meta[file.MetaHunks] != nil
+	return json.Unmarshal(result, &r) == nil && r.Meta[tools.MetaHunks] != nil
 }
 
 // printContent prints a result for the user: text as reads returns it, other content as a
