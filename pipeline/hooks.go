@@ -100,7 +100,8 @@ func (c *call) runAfter(ctx context.Context, resp *tools.Response, err error, to
 		if s := ""; json.Unmarshal(v.Replace, &s) == nil {
 			text = s
 		}
-		resp.Content, resp.Structured = []tools.Content{tools.Text{Text: text}}, nil
+		resp.Content, resp.Structured, resp.Summary = []tools.Content{tools.Text{Text: text}}, nil, ""
+		delete(resp.Meta, tools.MetaHunks)
 	}
 	if v.Block != "" {
 		c.notes = append(c.notes, "A hook objects: "+v.Block)

@@ -24,6 +24,9 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	inner := c.Request
 	inner.Tool, inner.Found, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, nil, args, "", nil, nil // the client cannot be asked during a nested call
 	inner.Ticket = nil                                                                                           // the outer call has the place
+	if c.Progress != nil {
+		inner.Progress = c.progress
+	}
 	n := c.p.newCall(inner)
 	n.depth, n.record.parent = c.depth+1, c.ID
 	if n.depth > maxDepth {

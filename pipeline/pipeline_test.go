@@ -76,6 +76,12 @@ func doer(name string, change func(*tools.Def[doIn, doIn, doOut])) *tools.Tool {
 			}
 			return "Do"
 		},
+		Summary: func(in doIn, r tools.Result[doOut]) string {
+			if in.Do == "sum" {
+				return r.Data.Said
+			}
+			return ""
+		},
 		Call:   do,
 		Render: func(o doOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
 	}
@@ -94,6 +100,8 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		r.Data.Said = env.Session.Dir
 	case "fail":
 		return r, errors.New(in.Arg)
+	case "sum":
+		r.Data.Said, r.Meta = in.Arg, map[string]any{tools.MetaHunks: in.Arg}
 	case "fault":
 		return r, &tools.Fault{Fact: in.Arg, Next: "Do something else."}
 	case "panic":

@@ -41,6 +41,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 // earlier unsafe calls of the lane. Hooks and the user's answer are also waited
 // for during the turn, but without a slot, so calls of other lanes continue.
 func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
+	defer c.endProgress()
 	defer c.watch(ctx)()
 	var failure error
 	err = c.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
@@ -54,7 +55,8 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 		return c.safe, err
 	}, func(inner context.Context) func() {
 		c.stopWatch()
-		defer c.announce()()
+		c.announce()
+		defer c.endProgress()
 		resp, failure = c.share(inner)
 		c.Ticket.Outcome(c.outcome(inner, resp, failure))
 		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
@@ -130,9 +132,8 @@ type call struct {
 	network tools.Connections // connections of its commands; zero before prepare
 	end     func()            // closes network at the end of the call; nil before prepare
 
-	nesting  sync.Mutex   // allows one nested call at a time
-	stop     func()       // ends watch
-	waited   atomic.Int64 // the last progress that watch reported, in ms
+	nesting  sync.Mutex // allows one nested call at a time
+	stop     func()     // ends watch
 	activity activity
 	holdup   atomic.Value // string: what the decision on the call waits for
 	private  atomic.Bool  // the result is for this session only

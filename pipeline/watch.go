@@ -38,14 +38,21 @@ func (c *call) watch(ctx context.Context) (stop func()) {
 			case <-timer.C:
 			}
 			if why := c.waitsFor(); why != "" {
-				waited := c.p.Now().Sub(began)
-				c.waited.Store(waited.Milliseconds())
-				c.Progress(tools.Progress{Done: waited.Seconds(), Message: "waits for " + plain.Line(why)})
+				c.waiting(c.p.Now().Sub(began), why)
 			}
 			timer.Reset(waitAgain)
 		}
 	}()
 	return c.stop
+}
+
+// waiting reports what the call waits for, unless it has begun to run.
+func (c *call) waiting(since time.Duration, why string) {
+	c.activity.mu.Lock()
+	defer c.activity.mu.Unlock()
+	if c.activity.began.IsZero() {
+		c.report(tools.Progress{Done: since.Seconds(), Message: "waits for " + plain.Line(why)})
+	}
 }
 
 // waitsFor returns what keeps the call from running, or "".

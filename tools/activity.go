@@ -50,6 +50,7 @@ var verbs = map[string][2]string{
 	"Start":     {"Starting", "Started"},
 	"Stop":      {"Stopping", "Stopped"},
 	"Summarize": {"Summarizing", "Summarized"},
+	"Type":      {"Typing", "Typed"},
 	"Undo":      {"Undoing", "Undid"},
 	"Wait":      {"Waiting", "Waited"},
 	"Watch":     {"Watching", "Watched"},
@@ -98,7 +99,9 @@ func (r *Prepared) line(text, dir string) string {
 		case shown == "":
 			shown = path // the root folder
 		}
-		text = strings.Replace(text, path, shown, 1)
+		if i := strings.LastIndex(text, path); i >= 0 { // a pattern before it may have the same text
+			text = text[:i] + shown + text[i+len(path):]
+		}
 	}
 	return Line(text)
 }
@@ -121,6 +124,15 @@ func Count(n int, noun string) string {
 		}
 	}
 	return digits + " " + noun
+}
+
+// Partly returns the summary of a search that is not complete for a reason, or of a complete one if
+// why is "".
+func Partly(found, why string) string {
+	if why != "" {
+		found += "; not everything was searched"
+	}
+	return found
 }
 
 // Took returns a duration for a summary, such as "2.3 s".

@@ -20,10 +20,11 @@ func TestActivity(t *testing.T) {
 	}{
 		{"a path below the folder", Prepared{Tool: own, Summary: "Read /w/a/b.go", Path: "/w/a/b.go"}, Response{}, "Reading a/b.go", "Read a/b.go"},
 		{"the folder", Prepared{Tool: own, Summary: "Find x in /w", Path: "/w"}, Response{}, "Finding x in w", "Found x in w"},
+		{"a pattern with the folder", Prepared{Tool: own, Summary: "Search for /w/a in /w", Path: "/w"}, Response{}, "Searching for /w/a in w", "Searched for /w/a in w"},
 		{"a path beside it", Prepared{Tool: own, Summary: "Read /wide/a", Path: "/wide/a"}, Response{}, "Reading /wide/a", "Read /wide/a"},
 		{"the root", Prepared{Tool: own, Summary: "Find x in /", Path: "/"}, Response{}, "Finding x in /", "Found x in /"},
 		{"a verb alone, failed", Prepared{Tool: own, Summary: "Stop"}, Response{Failed: true}, "Stopping", "Stopped: failed"},
-		{"a verb before a colon", Prepared{Tool: own, Summary: "Ask: colour"}, Response{}, "Asking: colour", "Asked: colour"},
+		{"a verb before a colon", Prepared{Tool: own, Summary: "Find: colour"}, Response{}, "Finding: colour", "Found: colour"},
 		{"no verb", Prepared{Tool: own, Summary: "Reads the thing"}, Response{}, "Reads the thing", "Reads the thing"},
 		{"nothing", Prepared{Tool: own}, Response{}, "", ""},
 		{"a summary of the tool", Prepared{Tool: own, Summary: "Read /w/a", Path: "/w/a"}, Response{Summary: "Read 2 lines of /w/a", Failed: true}, "Reading a", "Read 2 lines of a"},
@@ -40,6 +41,13 @@ func TestActivity(t *testing.T) {
 	long := (&Prepared{Tool: own, Summary: "Run " + strings.Repeat("ä", 1000)}).Activity("/w")
 	if n := utf8.RuneCountInString(long); n != maxLine || !utf8.ValidString(long) {
 		t.Errorf("%d characters: %q", n, long)
+	}
+}
+
+// TestPartly checks that the summary of an incomplete search says so.
+func TestPartly(t *testing.T) {
+	if got := Partly("2 files", "time was up") + "|" + Partly("2 files", ""); got != "2 files; not everything was searched|2 files" {
+		t.Error(got)
 	}
 }
 

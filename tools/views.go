@@ -11,6 +11,10 @@ const (
 	ViewOutput View = "output"
 )
 
+// MetaHunks is the key in a result's _meta for the changes of a file, a list of file.Hunk. A hook
+// that replaces the text of a result removes it.
+const MetaHunks = "mcp-toolset/hunks"
+
 // Views lists the views and what they show.
 var Views = []struct {
 	View  View

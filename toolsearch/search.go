@@ -87,6 +87,7 @@ func New(o Options) *tools.Tool {
 		Prompt:            prompt,
 		SearchHint:        "find tools that are not listed",
 		Description:       func(in prepared) string { return "Find tools: " + in.Query },
+		Summary:           func(_ prepared, r tools.Result[Output]) string { return r.Data.summary() },
 		Loading:           tools.LoadAlways,
 		Finder:            true,
 		IsReadOnly:        tools.Always[prepared](),
@@ -98,6 +99,15 @@ func New(o Options) *tools.Tool {
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// summary returns how much was found, in one line.
+func (o Output) summary() string {
+	text := tools.Count(len(o.Tools)+len(o.More), "tool")
+	if len(o.Skills) > 0 {
+		text += " and " + tools.Count(len(o.Skills), "skill")
+	}
+	return text
 }
 
 // prepared is the input of a call with its parsed query.

@@ -71,12 +71,8 @@ func callCommand(host *Host) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				var pretty bytes.Buffer
-				if err := json.Indent(&pretty, result, "", "  "); err != nil {
-					return fmt.Errorf("printing the result: %w", err)
-				}
-				if _, err := fmt.Fprintln(host.Out, pretty.String()); err != nil {
-					return fmt.Errorf("printing the result: %w", err)
+				if err := screenOf(host, host.Out).printJSON(result); err != nil {
+					return err
 				}
 			} else if err := printContent(screenOf(host, host.Out), content, isDiff(result), failed); err != nil {
 				return err

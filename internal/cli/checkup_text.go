@@ -6,17 +6,30 @@ import (
 	"strings"
 )
 
-// checkColumn is the column at which the details of checks begin.
-const checkColumn = 24
+// checkColumn is the column at which the details of checks begin. On a narrow screen they begin at
+// narrowColumn, below the name.
+const checkColumn, narrowColumn = 24, 6
+
+// column returns the column at which the details of checks begin on a screen.
+func column(c screen) int {
+	if c.width > 0 && c.width < 2*checkColumn {
+		return narrowColumn
+	}
+	return checkColumn
+}
 
 // summary writes one line for each check, followed by its next step.
 func (d *diagnosis) summary(b *bytes.Buffer, c screen) {
 	counts := map[string]int{}
 	for _, k := range d.Checks {
 		counts[k.Status]++
-		fmt.Fprintf(b, "%s%*s  %-*s%s\n", c.judged(k.Status), 4-len(k.Status), "", checkColumn-6, k.Name, hanging(k.Detail, c))
+		name := fmt.Sprintf("%-*s", checkColumn-6, k.Name)
+		if column(c) == narrowColumn {
+			name = k.Name + "\n" + strings.Repeat(" ", narrowColumn)
+		}
+		fmt.Fprintf(b, "%s%*s  %s%s\n", c.judged(k.Status), 4-len(k.Status), "", name, hanging(k.Detail, c))
 		if k.Next != "" {
-			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", checkColumn), hanging("next: "+k.Next, c))
+			fmt.Fprintf(b, "%*s%s\n", column(c), "", hanging("next: "+k.Next, c))
 		}
 	}
 	switch {
@@ -56,12 +69,12 @@ func section(b *bytes.Buffer, c screen, title string, list table) {
 	}
 }
 
-// hanging wraps a text that begins at checkColumn at the screen's width.
+// hanging wraps the details of a check at the screen's width.
 func hanging(text string, c screen) string {
-	if c.width < 2*checkColumn {
+	if c.width == 0 {
 		return text
 	}
-	indent := strings.Repeat(" ", checkColumn)
+	indent := strings.Repeat(" ", column(c))
 	return strings.TrimPrefix(indentedFill(text, indent, c.width), indent)
 }
 

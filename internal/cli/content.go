@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/internal/text/terminal"
 	"mcp-toolset/tools"
-	"mcp-toolset/tools/file"
 )
 
 // isDiff reports whether the text of a result has the diff of a file.
@@ -18,7 +18,7 @@ func isDiff(result json.RawMessage) bool {
 	var r struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	return json.Unmarshal(result, &r) == nil && r.Meta[file.MetaHunks] != nil
+	return json.Unmarshal(result, &r) == nil && r.Meta[tools.MetaHunks] != nil
 }
 
 // printContent prints a result for the user: text as reads returns it, other content as a
@@ -46,6 +46,23 @@ func printContent(c screen, content []tools.Content, diff, failed bool) error {
 		}
 	}
 	return nil
+}
+
+// printJSON prints a JSON text with indents. On a terminal, characters that control it or are
+// invisible are JSON escapes.
+func (c screen) printJSON(raw []byte) error {
+	if c.terminal {
+		safe, err := plain.JSON(raw)
+		if err != nil {
+			return fmt.Errorf("printing the result: %w", err)
+		}
+		raw = []byte(safe)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(raw), "", "  "); err != nil {
+		return fmt.Errorf("printing the result: %w", err)
+	}
+	return say(c.out, b.String()+"\n")
 }
 
 // reads returns a text of a result as people read it. On a terminal, characters that control the

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mcp-toolset/internal/text/terminal"
 )
 
 const (
@@ -155,14 +157,14 @@ func indentedFill(text, indent string, width int) string {
 	var b strings.Builder
 	used := 0
 	for word := range strings.SplitSeq(text, " ") {
-		n := utf8.RuneCountInString(word)
+		n := terminal.Columns(word)
 		switch {
 		case used == 0:
 			b.WriteString(indent)
-			used = utf8.RuneCountInString(indent)
+			used = len(indent)
 		case used+1+n > width:
 			b.WriteString("\n" + indent)
-			used = utf8.RuneCountInString(indent)
+			used = len(indent)
 		default:
 			b.WriteByte(' ')
 			used++

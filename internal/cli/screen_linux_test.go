@@ -129,6 +129,16 @@ func TestCallOnTerminal(t *testing.T) {
 	}
 }
 
+// On a terminal, JSON cannot control it, and has the same value. A pipe gets it unchanged.
+func TestPrintJSON(t *testing.T) {
+	for terminal, want := range map[bool]string{true: `\u009b2J\u202e`, false: "\u009b2J\u202e"} {
+		var b bytes.Buffer
+		if err := (screen{terminal: terminal, out: &b}).printJSON([]byte("{\"a\":\"\u009b2J\u202e\"}\n")); err != nil || b.String() != "{\n  \"a\": \""+want+"\"\n}\n" {
+			t.Errorf("terminal %v: %q, %v", terminal, &b, err)
+		}
+	}
+}
+
 // A text that is no diff has no colours, and the first line of an error is red. A text cannot
 // control the terminal; a pipe gets all of it.
 func TestReads(t *testing.T) {

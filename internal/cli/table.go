@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +26,7 @@ const leastCut = 12
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table, at most as wide as the screen. Words in styles get their colours. In a
+// write writes the table, at most as wide as the screen, except for words that are wider. Words in styles get their colours. In a
 // pipe, widths are in characters, on a terminal in columns.
 func (t *table) write(b *bytes.Buffer, c screen) {
 	measure, cut := utf8.RuneCountInString, plain.Cut
@@ -45,6 +47,10 @@ func (t *table) write(b *bytes.Buffer, c screen) {
 			widths[i] = min(was, max(was-max(0, total-c.width), leastCut))
 			total -= was - widths[i]
 		}
+		if total > c.width {
+			t.stack(b, c)
+			return
+		}
 	}
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -55,6 +61,19 @@ func (t *table) write(b *bytes.Buffer, c screen) {
 			}
 		}
 		b.WriteByte('\n')
+	}
+}
+
+// stack writes the table for a screen that is too narrow for its columns: each row in lines, of
+// which those after the first cell are indented.
+func (t *table) stack(b *bytes.Buffer, c screen) {
+	const indent = "    "
+	for _, row := range t.rows {
+		fmt.Fprintf(b, "%s\n", c.judged(strings.TrimRight(row[0], " ")))
+		rest := strings.Join(slices.DeleteFunc(slices.Clone(row[1:]), func(cell string) bool { return cell == "" }), " | ")
+		if rest != "" {
+			fmt.Fprintf(b, "%s\n", indentedFill(rest, indent, c.width))
+		}
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,7 @@ func traceCommand(host *Host) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			signal.Reset(os.Interrupt, syscall.SIGTERM) // a pipe may have no end, and nothing is left to do
 			f, err := os.Open(workspace.Expand(args[0], host.Dir, host.Home))
 			if err != nil {
 				return usagef("%s: %w", plain.Quote(args[0]), errors.Unwrap(err))
@@ -47,18 +50,16 @@ func traceCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("reading the trace: %w", err)
 			}
-			b := new(bytes.Buffer)
+			b, c := new(bytes.Buffer), screenOf(host, host.Out)
 			if asJSON {
 				enc := json.NewEncoder(b)
 				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				err = enc.Encode(s)
-			} else {
-				printTrace(b, screenOf(host, host.Out), s)
+				if err := enc.Encode(s); err != nil {
+					return err
+				}
+				return c.printJSON(b.Bytes())
 			}
-			if err != nil {
-				return err
-			}
+			printTrace(b, c, s)
 			return say(host.Out, b.String())
 		},
 	}

@@ -81,9 +81,15 @@ func New(o Options) *tools.Tool {
 		Prompt:      describe(o),
 		SearchHint:  "agent subagent task delegate parallel research model",
 		Aliases:     []string{"Task"},
-		Description: func(in prepared) string { return in.title() },
-		Loading:     tools.LoadDeferred,
-		Excerpt:     tools.ExcerptEnds, // a long report is shown with both of its marks
+		Description: func(in prepared) string { return "Run the agent " + in.who() + ": " + plain.Line(in.Description) },
+		Summary: func(in prepared, r tools.Result[Output]) string {
+			if r.Data.TaskID != "" {
+				return "Running: task " + r.Data.TaskID
+			}
+			return ""
+		},
+		Loading: tools.LoadDeferred,
+		Excerpt: tools.ExcerptEnds, // a long report is shown with both of its marks
 		IsEnabled: func() error {
 			if o.Agents == nil {
 				return errors.New(Unconfigured)
@@ -147,12 +153,16 @@ func (o Options) destructive() (a tools.Annotation[prepared]) {
 	return tools.When(func(_ *tools.Env, in prepared) bool { return in.kind.Program != nil && in.Isolation == "" })
 }
 
-func (in Input) title() string {
-	what := in.Type
+// who returns the type of the agent, and its name if it has one.
+func (in Input) who() string {
 	if in.Name != "" {
-		what += " " + plain.Key(in.Name)
+		return in.Type + " " + plain.Key(in.Name)
 	}
-	return fmt.Sprintf("Agent (%s): %s", what, plain.Line(in.Description))
+	return in.Type
+}
+
+func (in Input) title() string {
+	return fmt.Sprintf("Agent (%s): %s", in.who(), plain.Line(in.Description))
 }
 
 func (in Input) request() agent.Request {

@@ -55,7 +55,7 @@ func New() *tools.Tool {
 		Prompt:            prompt,
 		Loading:           tools.LoadDeferred,
 		SearchHint:        "ask user question choice clarify decide options",
-		Description:       func(p prepared) string { return "Ask: " + p.headers() },
+		Description:       func(p prepared) string { return "Ask about " + p.headers() },
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),
 		Prepare:           func(_ *tools.Env, in Input) (prepared, error) { return prepare(in) },

@@ -57,7 +57,7 @@ func TestBrief(t *testing.T) {
 		{Tool: "Write", Title: "Write /tmp/x", Path: "/tmp/x", Agreed: true, Did: tools.Did{Created: true}},
 		{Tool: "Brief", Title: "Summarize the session", ReadOnly: true},
 		{Tool: "Read", Title: "Read nothing", Path: w.Root + "/nothing", ReadOnly: true, Outcome: audit.Failed, Reason: "no such file"},
-		{Tool: "AskUserQuestion", Title: "Ask: Library", ReadOnly: true, Did: tools.Did{Answer: "Library: B; Systems: Linux"}},
+		{Tool: "AskUserQuestion", Title: "Ask about Library", ReadOnly: true, Did: tools.Did{Answer: "Library: B; Systems: Linux"}},
 	} {
 		e.Time = at.Add(time.Duration(i) * time.Minute)
 		if e.Outcome == "" {

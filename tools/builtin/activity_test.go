@@ -9,13 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	agents "mcp-toolset/internal/exec/agent"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/agent"
 )
 
 // inputs holds one call of each tool. A tool with "" prepares no call without a service.
 var inputs = map[string]string{
-	"Agent":            "",
+	"Agent":            `{"description":"Find the parser","prompt":"x","subagent_type":"explore","name":"scout"}`,
 	"AskUserQuestion":  `{"questions":[{"question":"Which?","header":"Colour","options":[{"label":"red","description":"r"},{"label":"blue","description":"b"}]}]}`,
 	"Bash":             `{"command":"go test ./..."}`,
 	"BashReadOnly":     `{"command":"go vet ./...","description":"Run the checks"}`,
@@ -68,7 +70,8 @@ func TestActivities(t *testing.T) {
 	dir := t.TempDir()
 	env := &tools.Env{Session: session.New(session.Config{Roots: []string{dir}}).View(), Home: dir}
 	var b strings.Builder
-	for _, tool := range List(Options{}) {
+	o := Options{Agent: agent.Options{Agents: agents.New(agents.Options{ValidName: func(string) bool { return true }, Types: []agents.Type{{Name: "explore", Profile: &session.Profile{}}}})}}
+	for _, tool := range List(o) {
 		input, known := inputs[tool.Name]
 		if !known {
 			t.Errorf("%s has no input here", tool.Name)

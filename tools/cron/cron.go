@@ -110,7 +110,11 @@ func newCreate(o Options) *tools.Tool {
 		Prompt:     createPrompt,
 		SearchHint: "schedule cron timer reminder later recurring daily prompt at time",
 		Description: func(in CreateInput) string {
-			return fmt.Sprintf("Schedule at %s: %s", plain.Line(in.Cron), plain.Line(in.Prompt+in.Command))
+			what := "a prompt"
+			if in.Command != "" {
+				what = "a command"
+			}
+			return fmt.Sprintf("Schedule %s at %s: %s", what, plain.Line(in.Cron), plain.Line(in.Prompt+in.Command))
 		},
 		Loading:    tools.LoadDeferred,
 		IsReadOnly: tools.When(func(_ *tools.Env, in CreateInput) bool { return !in.Durable && in.Command == "" }),

@@ -7,9 +7,6 @@ import (
 	"mcp-toolset/tools"
 )
 
-// MetaHunks is the key in a result's _meta for the changes of a file, a list of Hunk.
-const MetaHunks = "mcp-toolset/hunks"
-
 // Answer returns the text of a result: the operation, the diff and the notes.
 func Answer(done string, hunks []Hunk, notes []string) string {
 	var b strings.Builder
@@ -45,7 +42,7 @@ func Meta(hunks []Hunk) map[string]any {
 	if len(hunks) == 0 {
 		return nil
 	}
-	return map[string]any{MetaHunks: limited(hunks)}
+	return map[string]any{tools.MetaHunks: limited(hunks)}
 }
 
 // Did returns what a call did to a file, for the journal.

@@ -71,12 +71,14 @@ func New(o Options) *tools.Tool {
 		o.Deadline = deadline
 	}
 	return tools.MustBuild(tools.Def[Input, prepared, Output]{
-		Name:              "Glob",
-		Title:             "Find files",
-		Prompt:            prompt,
-		SearchHint:        "find list files by name pattern wildcard",
-		Description:       func(in prepared) string { return "Find " + in.Pattern + " in " + in.Path },
-		Summary:           func(_ prepared, r tools.Result[Output]) string { return tools.Count(r.Data.Total, "file") },
+		Name:        "Glob",
+		Title:       "Find files",
+		Prompt:      prompt,
+		SearchHint:  "find list files by name pattern wildcard",
+		Description: func(in prepared) string { return "Find " + in.Pattern + " in " + in.Path },
+		Summary: func(_ prepared, r tools.Result[Output]) string {
+			return tools.Partly(tools.Count(r.Data.Total, "file"), r.Data.Incomplete)
+		},
 		Loading:           tools.LoadAlways,
 		IsReadOnly:        tools.Always[prepared](),
 		IsConcurrencySafe: tools.Always[prepared](),

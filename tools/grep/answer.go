@@ -60,7 +60,9 @@ func (r *searching) output() Output {
 }
 
 // summary returns what was found, in one line.
-func (o Output) summary(in Input) string {
+func (o Output) summary(in Input) string { return tools.Partly(o.found(in), o.Incomplete) }
+
+func (o Output) found(in Input) string {
 	least := ""
 	if o.More {
 		least = "at least "

@@ -44,6 +44,19 @@ func TestPaged(t *testing.T) {
 	}
 }
 
+// TestSummaryOfParts checks that the summary of an incomplete search does not look like that of a
+// complete one.
+func TestSummaryOfParts(t *testing.T) {
+	for want, out := range map[string]Output{
+		"No matches": {}, "0 matching files; not everything was searched": {Incomplete: "time was up"},
+		"at least 2 matching files; not everything was searched": {Total: 2, More: true, Incomplete: "time was up"},
+	} {
+		if got := out.summary(Input{}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestNotes(t *testing.T) {
 	const (
 		nothing    = "no match in 3 files"

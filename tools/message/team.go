@@ -41,7 +41,7 @@ func newCreate(o Options) *tools.Tool {
 		Title:       "Make or join a team",
 		Prompt:      createPrompt,
 		SearchHint:  "create join team of sessions agents with shared task list",
-		Description: func(in CreateInput) string { return "Join the team " + plain.Line(in.TeamName) + ", or make it" },
+		Description: func(in CreateInput) string { return "Join the team " + plain.Line(in.TeamName) + " (made if new)" },
 		Summary: func(in CreateInput, r tools.Result[CreateOutput]) string {
 			if r.Data.Created {
 				return "Made the team " + in.TeamName

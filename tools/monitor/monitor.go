@@ -83,6 +83,7 @@ func New(o Options) *tools.Tool {
 		Prompt:            prompt,
 		SearchHint:        "monitor watch follow tail log output lines events",
 		Description:       describe,
+		Summary:           func(_ prepared, r tools.Result[Output]) string { return "Watching: task " + r.Data.TaskID },
 		Loading:           tools.LoadDeferred,
 		IsReadOnly:        command((*bash.Background).ReadOnly, true),
 		IsConcurrencySafe: command((*bash.Background).ConcurrencySafe, true),

@@ -46,6 +46,13 @@ func New(o Options) *tools.Tool {
 		Description: func(in Input) string {
 			return fmt.Sprintf("Wait up to %v", time.Duration(in.DurationMS)*time.Millisecond)
 		},
+		Summary: func(_ Input, r tools.Result[Output]) string {
+			text := "Waited " + tools.Took(time.Duration(r.Data.SleptMS)*time.Millisecond)
+			if r.Data.Event {
+				text += ": an event"
+			}
+			return text
+		},
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),

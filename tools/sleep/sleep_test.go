@@ -16,7 +16,7 @@ func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := event.New()
 		tool := sleep.New(sleep.Options{Events: events})
-		want := func(arguments, want string) {
+		want := func(arguments, want, summary string) {
 			t.Helper()
 			resp, err := w.Call(t.Context(), tool, arguments)
 			if err != nil {
@@ -25,14 +25,17 @@ func TestSleep(t *testing.T) {
 			if got := toolstest.Text(resp); got != want {
 				t.Errorf("%s: %q, want %q", arguments, got, want)
 			}
+			if resp.Summary != summary {
+				t.Errorf("%s: %q, want %q", arguments, resp.Summary, summary)
+			}
 		}
-		want(`{"duration_ms": 110000}`, "No event in 110.0 s.")
+		want(`{"duration_ms": 110000}`, "No event in 110.0 s.", "Waited 1 min 50 s")
 		go func() {
 			time.Sleep(1500 * time.Millisecond)
 			events.Add(w.Session.View().Owner(), event.Event{})
 		}()
-		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s. It follows, or is in another answer of this session.")
-		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It follows, or is in another answer of this session.") // it is not taken by the tool
+		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s. It follows, or is in another answer of this session.", "Waited 1.5 s: an event")
+		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It follows, or is in another answer of this session.", "Waited 0.0 s: an event") // it is not taken by the tool
 		events.Take(w.Session.View().Owner())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -95,7 +95,7 @@ func describeInput(in SendInput) string {
 	if in.EOF {
 		what = append(what, "the end of its input")
 	}
-	return fmt.Sprintf("Send the background task %s: %s", plain.Line(in.TaskID), strings.Join(what, " and "))
+	return fmt.Sprintf("Type into the background task %s: %s", plain.Line(in.TaskID), strings.Join(what, " and "))
 }
 
 func (in SendInput) validate() error {

@@ -84,7 +84,10 @@ func New(o Options) *tools.Tool {
 		SearchHint:  "fetch web page URL download website docs http",
 		Description: func(in prepared) string { return "Fetch " + plain.Line(in.URL) },
 		Summary: func(in prepared, r tools.Result[Output]) string {
-			if r.Data.Text == "" {
+			switch {
+			case r.Data.Redirect != "":
+				return "Not fetched: it is at " + plain.Line(r.Data.Redirect)
+			case r.Data.Text == "":
 				return ""
 			}
 			return "Fetched " + plain.Line(r.Data.URL) + ": " + tools.Count(r.Data.Total, "character")

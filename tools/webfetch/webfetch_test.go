@@ -176,6 +176,12 @@ func TestAnswers(t *testing.T) {
 		text, _ := f.fetch(t, c.path, c.more)
 		fmt.Fprintf(&got, "== %s%s\n%s\n", c.path, c.more, strings.TrimSuffix(text, "\n"))
 	}
+	for path, want := range map[string]string{"/away": "Not fetched: it is at https://example.com/a%20b", "/text": "Fetched " + f.server.URL + "/text: 7 characters"} {
+		resp, err := run(t.Context(), f.tool, f.env, json.RawMessage(fmt.Sprintf(`{"url":%q}`, f.server.URL+path)))
+		if err != nil || resp.Summary != want {
+			t.Errorf("%s: %q, %v, want %q", path, resp.Summary, err, want)
+		}
+	}
 	f.now = f.now.Add(3*time.Minute + 20*time.Second)
 	text, _ := f.fetch(t, "/json", "")
 	fmt.Fprintf(&got, "== /json again\n%s\n", text)

@@ -41,7 +41,7 @@ func newTodos(o Options) *tools.Tool {
 		Title:        "Replace the list of work",
 		Prompt:       todosPrompt,
 		SearchHint:   "write replace the todo list of work",
-		Description:  func(in TodosInput) string { return fmt.Sprintf("Replace the work list by %d entries", len(in.Todos)) },
+		Description:  func(in TodosInput) string { return "Replace the work list with " + tools.Count(len(in.Todos), "entry") },
 		Loading:      tools.LoadDeferred,
 		IsReadOnly:   tools.Always[TodosInput](),
 		IsIdempotent: tools.Always[TodosInput](),

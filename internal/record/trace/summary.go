@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,7 @@ const (
 	maxCalls    = 1 << 20 // calls, of which each takes some 100 bytes
 	maxTools    = 1000
 	maxTextLine = 1 << 20 // bytes of a line; longer ones are skipped
-	maxTitle    = 300     // bytes of a title
+	maxTitle    = 300     // bytes of a title, a name or an id
 	listed      = 10      // calls in each list
 	latest      = 1e15    // microseconds; a later time is not one of a trace
 )
@@ -183,7 +184,7 @@ func (s *summarizer) line(line []byte) {
 	o := s.open[e.ID]
 	stage := slices.Contains([]string{queued, decided, waits, running}, e.Name)
 	switch {
-	case e.Cat != "call" || lane == nil || o == nil && (e.Phase != "b" || stage):
+	case e.Cat != "call" || lane == nil || len(e.ID) > maxTitle || o == nil && (e.Phase != "b" || stage):
 		s.Left++ // of a call whose begin is missing, or of another program
 	case o == nil && len(s.open)+s.Calls >= maxCalls:
 		s.Left++
@@ -318,5 +319,7 @@ func (s *summarizer) done() *Summary {
 	return out
 }
 
-// cut returns at most maxTitle bytes of a text.
-func cut(text string) string { return text[:min(len(text), maxTitle)] }
+// cut returns at most maxTitle bytes of a text, as a copy: the text may be large.
+func cut(text string) string {
+	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxTitle)], ""))
+}

@@ -3,6 +3,8 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -85,6 +87,31 @@ func TestSummarize(t *testing.T) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
+}
+
+// TestLongTexts checks that a summary holds no more of a long text than its limit.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("é", maxTextLine/4)
+	pr, pw := io.Pipe()
+	go func() {
+		for i := range 40 {
+			_, _ = io.WriteString(pw, traceOf("b "+long+fmt.Sprint(i)+" call 0", fmt.Sprintf("b %d call 0", i), fmt.Sprintf(`b %d running 0 {"title":"%s"}`, i, "x"+long))+"\n")
+		}
+		_ = pw.Close()
+	}()
+	s, err := Summarize(pr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Unended != 40 || s.Left != 40 || s.Open[0].Title != "x"+long[:298] {
+		t.Errorf("%d, %d left out, %q", s.Unended, s.Left, s.Open[0].Title)
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	if runtime.ReadMemStats(&m); m.HeapAlloc > 10<<20 {
+		t.Errorf("%d MiB are in use", m.HeapAlloc>>20)
+	}
+	runtime.KeepAlive(s)
 }
 
 // TestMedian checks the median and the limits of lists.
