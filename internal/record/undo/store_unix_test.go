@@ -753,6 +753,9 @@ func TestKilledRecording(t *testing.T) {
 	if _, err := c.s.Restore(t.Context(), Request{Numbers: []int{list[0].Number}, DryRun: true}); err != nil { // opens it
 		t.Fatal(err)
 	}
+	if list, err = c.s.List(1<<20, func(*Header) bool { return true }); err != nil || len(list) == 0 { // opening has removed the oldest over the limit
+		t.Fatal(len(list), err)
+	}
 	for _, h := range list {
 		set, err := c.s.Get(h.Number)
 		if err != nil {
