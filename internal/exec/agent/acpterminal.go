@@ -48,7 +48,7 @@ func (h *host) CreateTerminal(ctx context.Context, p acp.CreateTerminalRequest) 
 	if !ok {
 		return out, problem("the command is not there any more")
 	}
-	tasks.Seen(t)
+	tasks.Seen(t) // the end of a command that has ended already is an event for the program
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := console{t, maxTerminalOutput}
