@@ -65,12 +65,10 @@ func hasEnded(t *tasks.Task) bool {
 func ended(t *tasks.Task) event.Event {
 	s := t.Status()
 	return event.Event{
-		Source: source(t),
+		Source: t.Source(),
 		Text:   fmt.Sprintf("ended after %s, %s: %s. TaskOutput shows its output.", duration(s.Ended.Sub(s.Started)), plain.Line(s.Detail), title(t)),
 	}
 }
-
-func source(t *tasks.Task) string { return "task " + t.ID }
 
 // Announce makes the registry of tasks add an event for each task that ends.
 func Announce(r *tasks.Registry, events *event.Registry) {
@@ -81,7 +79,7 @@ func Announce(r *tasks.Registry, events *event.Registry) {
 func (o Options) seen(env *tools.Env, t *tasks.Task, s tasks.Status) {
 	if s.State != tasks.Running {
 		o.Tasks.Seen(t)
-		o.Events.Retract(env.Session.Owner(), source(t))
+		o.Events.Retract(env.Session.Owner(), t.Source())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,9 +43,10 @@ type host struct {
 	closed    bool
 	handling  sync.WaitGroup // requests
 	session   acp.SessionId
-	text      tail // the message that the program writes now
-	ended     bool // the next piece of text begins a new message
-	events    string
+	text      tail            // the message that the program writes now
+	ended     bool            // the next piece of text begins a new message
+	taken     []event.Event   // from the answers to calls
+	quiet     map[string]bool // sources of events that the program does not get: its terminals
 	terminals map[string]console
 	pages     map[string]string // what Read has returned, by its input
 	held      int               // size of pages
@@ -53,7 +55,7 @@ type host struct {
 // converse gives the task to a program by the Agent Client Protocol.
 func (r *Run) converse(ctx context.Context, p *Process) ending {
 	running, cancel := context.WithCancelCause(ctx)
-	h := &host{r: r, ctx: running, text: tail{limit: maxReport}, terminals: map[string]console{}, pages: map[string]string{}}
+	h := &host{r: r, ctx: running, text: tail{limit: maxReport}, quiet: map[string]bool{}, terminals: map[string]console{}, pages: map[string]string{}}
 	in := newMessages(p.Stdout, h.update)
 	h.in = in
 	conn := acp.NewClientSideConnection(h, answers{p.Stdin, in}, in)
@@ -128,17 +130,24 @@ func (h *host) talk(ctx context.Context, conn *acp.ClientSideConnection) ending 
 		default:
 			return ending{task.Failed, "failed: the program stopped without a report (" + plain.Key(string(resp.StopReason)) + ")"}
 		}
-		h.mu.Lock()
-		prompt, h.events = h.events, ""
-		h.mu.Unlock()
-		prompt = strings.TrimSpace(prompt + "\n" + h.r.events())
-		if prompt == "" {
+		if prompt = h.news(); prompt == "" {
 			return ending{task.Completed, "completed"}
 		}
 		if why := h.r.limit(); why != "" {
 			return ending{task.Completed, "ended at the limit of " + why}
 		}
 	}
+}
+
+// news returns the events that the program has not got. The end of a terminal is none: the program
+// asks for it.
+func (h *host) news() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	more, dropped := h.r.a.r.Events.Take(h.r.a.owner)
+	events := slices.DeleteFunc(append(h.taken, more...), func(e event.Event) bool { return h.quiet[e.Source] })
+	h.taken = nil
+	return h.r.eventText(events, dropped)
 }
 
 // gone is the end of a run whose program has closed its output, or has no time left.
@@ -273,7 +282,7 @@ func (h *host) call(ctx context.Context, tool string, input any, unrun bool) (*t
 	r.script.add("result", map[string]any{"id": id, "failed": resp.Failed, "text": cut(text, mostOfOne)})
 	if events, ok := resp.Meta[event.Meta].([]event.Event); ok {
 		h.mu.Lock()
-		h.events += event.Text(events, 0) + "\n"
+		h.taken = append(h.taken, events...)
 		h.mu.Unlock()
 	}
 	if resp.Failed {

@@ -48,9 +48,10 @@ func (h *host) CreateTerminal(ctx context.Context, p acp.CreateTerminalRequest) 
 	if !ok {
 		return out, problem("the command is not there any more")
 	}
-	tasks.Seen(t) // the end of a command that has ended already is an event for the program
+	tasks.Seen(t)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.quiet[t.Source()] = true // it may have ended before it was seen
 	c := console{t, maxTerminalOutput}
 	if p.OutputByteLimit != nil {
 		c.most = max(0, min(c.most, *p.OutputByteLimit))

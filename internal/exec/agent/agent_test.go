@@ -366,6 +366,11 @@ func (s *slow) Status() task.Status   { return task.Status{State: task.Running} 
 func (s *slow) Output() *spool.Log    { return nil }
 func (s *slow) Release()              {}
 func (s *slow) Stop(string) error {
+	select {
+	case <-s.done:
+		return nil
+	default:
+	}
 	time.Sleep(time.Second)
 	close(s.done)
 	return nil

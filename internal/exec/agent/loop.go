@@ -119,7 +119,11 @@ func (r *Run) takeEvents() {
 
 // events returns the events and messages that the session has got since the last call, or "".
 func (r *Run) events() string {
-	events, dropped := r.a.r.Events.Take(r.a.owner)
+	return r.eventText(r.a.r.Events.Take(r.a.owner))
+}
+
+// eventText returns events for the model or the program, and adds them to the transcript.
+func (r *Run) eventText(events []event.Event, dropped int) string {
 	if len(events) == 0 {
 		return ""
 	}

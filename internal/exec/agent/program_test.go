@@ -474,17 +474,20 @@ func TestACPStop(t *testing.T) {
 	}
 }
 
-// TestACPEvents checks that messages that arrive while a program works are its next prompt.
+// TestACPEvents checks that messages that arrive while a program works are its next prompt, and that
+// the end of its terminal is not.
 func TestACPEvents(t *testing.T) {
 	var w *world
 	var prompts []string
+	owner := session.Owner{Principal: "p", Session: "11"}
 	w = programs(t, DefaultLimits(), func(ended <-chan struct{}, in *bufio.Reader, out, _ io.Writer) string {
 		p := &peer{in: in, out: out}
 		for i := range 2 {
 			id, prompt := p.begin()
 			prompts = append(prompts, prompt)
 			if i == 0 {
-				w.Events.Add(session.Owner{Principal: "p", Session: "11"}, event.Event{Source: "session", Text: "Also this."})
+				p.ask("terminal/create", `"command":"true"`)
+				w.Events.Add(owner, event.Event{Source: "session", Text: "Also this."})
 			}
 			p.says(fmt.Sprint("Answer ", i))
 			p.stop(id, "end_turn")
@@ -492,7 +495,18 @@ func TestACPEvents(t *testing.T) {
 		<-ended
 		return fine
 	})
-	if _, text := w.run(Request{Type: "acp"}); !strings.HasSuffix(text, "completed. 2 steps, 0 calls.]\nAnswer 0Answer 1\n") && !strings.HasSuffix(text, "\nAnswer 1\n") || len(prompts) != 2 || !strings.Contains(prompts[1], "Also this.") {
+	ended := &slow{make(chan struct{})}
+	close(ended.done)
+	w.call = func(context.Context, string, string) *tools.Response { // the command ends before its answer
+		started, err := w.Tasks.Add(owner, ended)
+		if err != nil {
+			t.Error(err)
+		}
+		end := event.Event{Source: started.Source(), Text: "ended"}
+		w.Events.Add(owner, end)
+		return &tools.Response{Did: &tools.Did{Task: started.ID}, Meta: map[string]any{event.Meta: []event.Event{end}}}
+	}
+	if _, text := w.run(Request{Type: "acp"}); !strings.HasSuffix(text, "completed. 2 steps, 1 call.]\nAnswer 0Answer 1\n") && !strings.HasSuffix(text, "\nAnswer 1\n") || len(prompts) != 2 || !strings.Contains(prompts[1], "Also this.") || strings.Contains(prompts[1], "ended") {
 		t.Errorf("%q, %s", prompts, text)
 	}
 }

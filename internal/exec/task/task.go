@@ -88,5 +88,8 @@ type Task struct {
 	byUser  bool      // see Registry.Stop
 }
 
+// Source returns the source of the events of the task.
+func (t *Task) Source() string { return "task " + t.ID }
+
 // Owner returns the owner of the task.
 func (t *Task) Owner() session.Owner { return t.owner }
