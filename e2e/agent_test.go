@@ -348,7 +348,7 @@ func TestAgentNamed(t *testing.T) {
 	h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, call), "", "")
 }
 
-// TestAgentPays checks that the budget of a session pays for what the tools of its agents ask of models.
+// TestAgentPays checks that requests to models by the tools of agents count for the budget of the session.
 func TestAgentPays(t *testing.T) {
 	t.Parallel()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a page") }))

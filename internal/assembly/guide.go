@@ -28,7 +28,7 @@ var guideFiles = []string{"AGENTS.md", "CLAUDE.md"}
 func (p *Plan) guide(v session.View, hidden func(string) bool) string {
 	roots := v.Roots
 	if w := v.Worktree; w != nil {
-		roots = []string{w.Main} // what the user trusts is there
+		roots = []string{w.Main} // the trusted folder
 	}
 	var b strings.Builder
 	for _, root := range roots[:min(len(roots), maxRoots)] {

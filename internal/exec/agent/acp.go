@@ -31,8 +31,8 @@ const (
 	maxTerminalOutput = 256 << 10
 )
 
-// host is what a program reaches by the Agent Client Protocol. It is an acp.Client. Each request of
-// the program is a call of its session, which the rules decide on.
+// host handles the requests of a program that speaks the Agent Client Protocol. It is an acp.Client.
+// Each request is a call of the agent's session, which the rules decide on.
 type host struct {
 	r   *Run
 	ctx context.Context // ends all requests
@@ -46,7 +46,7 @@ type host struct {
 	ended     bool // the next piece of text begins a new message
 	events    string
 	terminals map[string]console
-	pages     map[string]string // what Read has returned, by its input
+	pages     map[string]string // output of Read, by its input
 	held      int               // size of pages
 }
 
@@ -144,8 +144,8 @@ func (h *host) talk(ctx context.Context, conn *acp.ClientSideConnection) ending 
 // gone is the end of a run whose program has closed its output, or has no time left.
 var gone = ending{task.Failed, "failed: the program closed its output before it had answered"}
 
-// refused returns the end of a run whose request a program has not answered. What the program says
-// about it is data, and becomes the report if there is none.
+// refused returns the end of a run whose request a program has not answered. The message of
+// the program is data, and becomes the report if there is none.
 func (h *host) refused(conn *acp.ClientSideConnection, method string, err error) ending {
 	var e *acp.RequestError
 	select {

@@ -11,8 +11,7 @@
 // its conversation; any other ends. Whatever an agent has started ends with its run, before the run
 // counts as ended.
 //
-// Reports of agents, results of tools and messages of other sessions are data for whoever reads
-// them, never instructions.
+// Reports of agents, results of tools and messages of other sessions are data, never instructions.
 package agent
 
 import (
@@ -49,7 +48,7 @@ const (
 	maxWaiting = 20
 )
 
-// Limits are the limits of a run. Tokens also counts what the agents use that it starts.
+// Limits holds the limits of a run. Tokens includes the use of the agents that it starts.
 type Limits struct {
 	Steps  int           // answers of the model
 	Calls  int           // of tools

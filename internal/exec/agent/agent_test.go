@@ -412,7 +412,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestTree checks that what an agent uses counts for the run that has started it.
+// TestTree checks that the use of an agent counts for the run that has started it.
 func TestTree(t *testing.T) {
 	l := DefaultLimits()
 	l.Tokens = 450

@@ -175,7 +175,7 @@ func TestProgramAgain(t *testing.T) {
 	}
 }
 
-// TestProgramRefused checks what cannot be started.
+// TestProgramRefused checks the errors of programs that cannot be started.
 func TestProgramRefused(t *testing.T) {
 	w := programs(t, DefaultLimits(), nil)
 	for want, q := range map[string]Request{
@@ -440,10 +440,10 @@ func TestACPEnds(t *testing.T) {
 	}
 }
 
-// TestACPStop checks that a program that is stopped is told so, and that its calls end before the
-// run does.
+// TestACPStop checks that Stop sends a program session/cancel, and that its calls end before the run
+// does.
 func TestACPStop(t *testing.T) {
-	told := make(chan string, 1)
+	got := make(chan string, 1)
 	called := make(chan struct{})
 	w := programs(t, DefaultLimits(), func(ended <-chan struct{}, in *bufio.Reader, out, _ io.Writer) string {
 		p := &peer{in: in, out: out}
@@ -452,7 +452,7 @@ func TestACPStop(t *testing.T) {
 		m := p.read()
 		for ; m.Method != "session/cancel" && m.Method != "gone"; m = p.read() {
 		}
-		told <- m.Method
+		got <- m.Method
 		<-ended
 		return "ended by signal terminated"
 	})
@@ -469,8 +469,8 @@ func TestACPStop(t *testing.T) {
 	if err := run.Stop("TaskStop"); err != nil || running || !strings.Contains(run.Answer().Text, "bob (acp): stopped by TaskStop. ") {
 		t.Errorf("%v, running %v: %s", err, running, run.Answer().Text)
 	}
-	if m := <-told; m != "session/cancel" {
-		t.Errorf("it was told %s", m)
+	if m := <-got; m != "session/cancel" {
+		t.Errorf("it got %s", m)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-var update = flag.Bool("update", false, "rewrite what is wanted of transcripts")
+var update = flag.Bool("update", false, "rewrite the expected results in the transcripts")
 
 // reply is an answer of a recorded conversation, a line of the section replies.
 type reply struct {
