@@ -405,6 +405,10 @@ func TestACPEnds(t *testing.T) {
 				p.send(`"id":%d,"method":"session/request_permission","params":{"sessionId":"s1","options":[],"toolCall":{"toolCallId":"c","kind":"execute","rawInput":{"command":"wait"}}}`, i)
 			}
 		}), "failed: the program was ended: it made more than 32 requests at once. "},
+		"calls": {Limits{Steps: 5, Calls: 0, Tokens: 1, Time: time.Minute, Window: 1000}, after(func(p *peer, id json.RawMessage) {
+			p.says(p.ask("fs/read_text_file", `"path":"/src/a"`))
+			p.stop(id, "end_turn")
+		}), "completed. 1 step, 0 calls.]\nerror: the limit of calls is reached\n"},
 		"endless": {short, after(func(p *peer, _ json.RawMessage) { p.says("So far.") }), "failed: the program was ended at the limit of 300ms. 1 step, 0 calls.]\nSo far.\n"},
 		"reads nothing": {short, func(ended <-chan struct{}, _ *bufio.Reader, _, _ io.Writer) string {
 			<-ended
