@@ -475,7 +475,11 @@ func TestAgentWorktrees(t *testing.T) {
 	if err != nil || strings.Count(string(out), "not committed: f.txt") != 3 {
 		t.Errorf("%s %v", out, err)
 	}
-	startPlace(t, placeOptions{base: base, http: true, settings: withModel(model)}).stop(t)
+	log := filepath.Join(base, "log")
+	startPlace(t, placeOptions{base: base, http: true, settings: withModel(model), args: []string{"--log-level", "warn", "--log-file", log}}).stop(t)
+	if all := strings.Join(lines(t, log), "\n"); strings.Count(all, "an agent was lost when its server was killed; ") != 1 || !strings.Contains(all, "/state/agents/") {
+		t.Errorf("the log of the next server is %s", all)
+	}
 	ends := map[string]int{}
 	files, _ := filepath.Glob(filepath.Join(base, "state", "agents", "*.jsonl"))
 	for _, file := range files {
