@@ -109,11 +109,7 @@ func New(o Options) *tools.Tool {
 			if strings.TrimSpace(in.Prompt) == "" {
 				return p, fault.New("prompt is empty", "Give the task.")
 			}
-			if err := o.Agents.Check(in.request()); err != nil {
-				return p, err
-			}
-			p.kind, err = o.Agents.Find(in.Type)
-			if err == nil {
+			if p.kind, err = o.Agents.Check(in.request()); err == nil {
 				p.Type = p.kind.Name
 			}
 			return p, err

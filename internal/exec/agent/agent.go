@@ -194,21 +194,22 @@ func IsSmall(name string) (small, known bool) {
 	return name == "small" || name == "haiku", slices.Contains(modelNames, name)
 }
 
-// Check returns an error for an invalid request.
-func (r *Registry) Check(q Request) error {
-	if _, err := r.Find(q.Type); err != nil {
-		return err
+// Check returns the type of a request, or an error for an invalid request.
+func (r *Registry) Check(q Request) (*Type, error) {
+	kind, err := r.Find(q.Type)
+	if err != nil {
+		return nil, err
 	}
-	if kind, _ := r.Find(q.Type); q.Model != "" && kind.Program != nil {
-		return fault.New("the agent type "+kind.Name+" is a program, which has its own model", "Leave out model.")
+	if q.Model != "" && kind.Program != nil {
+		return nil, fault.New("the agent type "+kind.Name+" is a program, which has its own model", "Leave out model.")
 	}
 	if _, known := IsSmall(q.Model); q.Model != "" && !known {
-		return fault.Unknown("there is no model "+plain.Key(q.Model), "model", modelNames, "")
+		return nil, fault.Unknown("there is no model "+plain.Key(q.Model), "model", modelNames, "")
 	}
 	if q.Name != "" && !r.ValidName(q.Name) {
-		return fault.New("the name is invalid", "Use 1 to 64 letters, digits, - and _.")
+		return nil, fault.New("the name is invalid", "Use 1 to 64 letters, digits, - and _.")
 	}
-	return nil
+	return kind, nil
 }
 
 // profileKey identifies a profile of agents. Profiles are made once, since catalogues of tools are
@@ -222,8 +223,10 @@ type profileKey struct {
 // something that outlives it.
 var without = []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "SyntheticOutput", "CronCreate", "CronDelete", "CronList", "RemoteTrigger"}
 
-// profile returns the profile of an agent. The caller holds mu.
+// profile returns the profile of an agent of a type, for a session.
 func (r *Registry) profile(kind *Type, parent session.View, depth int) *session.Profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	k := profileKey{kind.Profile, parent.Profile, depth == maxDepth}
 	if p := r.profiles[k]; p != nil {
 		return p
