@@ -99,6 +99,16 @@ func TestFindProfiles(t *testing.T) {
 	}
 }
 
+// TestBuiltinTypes checks that the settings reject a program with the name of a built-in type of agents.
+func TestBuiltinTypes(t *testing.T) {
+	for _, kind := range builtinTypes() {
+		text := `{"agents":{"` + kind.Name + `":{"command":["x"]}}}`
+		if _, err := settings.Parse([]byte(text), "/etc/test.json", "/etc"); err == nil || !strings.Contains(err.Error(), "this type of agents is built in") {
+			t.Errorf("%s: %v", kind.Name, err)
+		}
+	}
+}
+
 // TestConfiguration checks that what Config shows has no secrets of rules, and that a key with
 // values below it does not count as not set.
 func TestConfiguration(t *testing.T) {
