@@ -106,7 +106,7 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 	})
 }
 
-// newLog returns a function that makes an output log, and what fills it.
+// newLog returns a function that makes an output log, and a writer that fills it.
 func newLog(run bash.Options) func() (*spool.Log, io.WriteCloser, error) {
 	return func() (*spool.Log, io.WriteCloser, error) {
 		r, w, err := os.Pipe()

@@ -81,7 +81,7 @@ func (p *Plan) agentFiles() ([]skills.Agent, []skills.Issue) {
 	return p.files.agents, slices.Clip(p.files.issues)
 }
 
-// agentFiles holds what was read from agent files.
+// agentFiles holds the content of the agent files, and the issues on them.
 type agentFiles struct {
 	agents []skills.Agent
 	issues []skills.Issue

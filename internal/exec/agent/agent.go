@@ -70,7 +70,7 @@ type Type struct {
 	Prompt            string           // a part of the system text
 	Small             bool             // it uses the small model, unless a call names one
 	Steps             int              // limit of steps, if lower than that of Limits; 0: none
-	Guided            bool             // the system text has what Options.Guide returns
+	Guided            bool             // the system text includes that of Options.Guide
 	Program           *Program         // runs instead of the loop; nil: none
 }
 
@@ -99,7 +99,7 @@ type Options struct {
 	// Open starts the session of an agent, for a call of the session parent.
 	Open      func(parent session.View, name, call string, p *session.Profile) Session
 	Tasks     *task.Registry
-	NewLog    func() (*spool.Log, io.WriteCloser, error) // makes an output log, and what fills it until it is closed
+	NewLog    func() (*spool.Log, io.WriteCloser, error) // makes an output log, and a writer that fills it
 	Events    *event.Registry
 	Journal   *journal.Journal
 	Worktrees *worktree.Registry

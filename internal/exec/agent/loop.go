@@ -122,7 +122,7 @@ func (r *Run) takeEvents() {
 	}
 }
 
-// events returns the events and messages that the session has got since the last call, or "".
+// events returns the events and messages since its last call, or "".
 func (r *Run) events() string {
 	events, dropped := r.a.r.Events.Take(r.a.owner)
 	if len(events) == 0 {

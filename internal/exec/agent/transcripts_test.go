@@ -61,7 +61,7 @@ func (r reply) played(provider string) modelstest.Reply {
 	return out
 }
 
-// prefix returns what comes first in a request: the tools and the system text; nil for the request
+// prefix returns the first part of a request: the tools and the system text; nil for the request
 // of a summary, which has no tools.
 func prefix(t *testing.T, provider, body string) []byte {
 	var r struct {
