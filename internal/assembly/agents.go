@@ -14,14 +14,47 @@ import (
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
-	"mcp-toolset/skills"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 )
 
-// agentTypes returns the types of agents: those built in, programs of the settings, and those of agent
-// files. A name belongs to the first. Without a model, there are only programs.
+// agentTypes returns the types of agents: those of takenTypes, and those of agent files. A name belongs
+// to the first. Without a model, there are only programs.
 func (p *Plan) agentTypes() []agent.Type {
+	types := p.takenTypes()
+	if p.Settings.Models() == nil {
+		return types
+	}
+	found, _ := p.agentFiles()
+	known := ToolNames()
+	for _, a := range found {
+		if hasType(types, a.Name) {
+			continue // FindProfiles reports it
+		}
+		profile, _ := agentProfile(a, known)
+		if slices.Contains(profile.Tools, "*") {
+			profile.Tools = nil
+		}
+		small, _ := agent.IsSmall(strings.ToLower(a.Model))
+		types = append(types, agent.Type{Name: a.Name, Description: a.Description, Prompt: plain.Cut(a.Prompt, maxAgentPrompt), Profile: profile, Small: small, Steps: a.Steps})
+	}
+	return types
+}
+
+// takenTypes returns the types of agents whose names no agent file can have: those built in, which need
+// a model, and programs of the settings.
+func (p *Plan) takenTypes() (types []agent.Type) {
+	if p.Settings.Models() != nil {
+		types = builtinTypes()
+	}
+	for _, a := range p.Settings.AgentPrograms() {
+		types = append(types, agent.Type{Name: a.Name, Description: programText(a), Profile: &session.Profile{Name: a.Name}, Program: &agent.Program{Command: a.Command, ACP: a.ACP, Uncontained: a.Uncontained}})
+	}
+	return types
+}
+
+// builtinTypes returns the types of agents that need no settings.
+func builtinTypes() []agent.Type {
 	types := []agent.Type{
 		{Name: "general", Description: "any task, with all tools", Profile: &session.Profile{Name: "general"}, Guided: true},
 	}
@@ -40,29 +73,11 @@ func (p *Plan) agentTypes() []agent.Type {
 			types = append(types, agent.Type{Name: b.Name, Description: t[0], Prompt: t[1], Profile: b})
 		}
 	}
-	if p.Settings.Models() == nil {
-		types = nil // they need a model
-	}
-	for _, a := range p.Settings.AgentPrograms() {
-		types = append(types, agent.Type{Name: a.Name, Description: programText(a), Profile: &session.Profile{Name: a.Name}, Program: &agent.Program{Command: a.Command, ACP: a.ACP, Uncontained: a.Uncontained}})
-	}
-	if p.Settings.Models() == nil {
-		return types
-	}
-	found, _ := skills.Agents(p.agentFolders())
-	known := ToolNames()
-	for _, a := range found {
-		if slices.ContainsFunc(types, func(t agent.Type) bool { return t.Name == a.Name }) {
-			continue // FindProfiles reports it
-		}
-		profile, _ := agentProfile(a, known)
-		if slices.Contains(profile.Tools, "*") {
-			profile.Tools = nil
-		}
-		small, _ := agent.IsSmall(strings.ToLower(a.Model))
-		types = append(types, agent.Type{Name: a.Name, Description: a.Description, Prompt: plain.Cut(a.Prompt, maxAgentPrompt), Profile: profile, Small: small, Steps: a.Steps})
-	}
 	return types
+}
+
+func hasType(types []agent.Type, name string) bool {
+	return slices.ContainsFunc(types, func(t agent.Type) bool { return t.Name == name })
 }
 
 // maxAgentPrompt is the limit of the prompt of an agent file, in characters.
@@ -78,7 +93,7 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 	folder := filepath.Join(p.State, "agents")
 	if p.options.Approvals { // this serves clients
 		for _, path := range agent.Recover(folder) {
-			p.Log.Warn("an agent was lost when its server was killed; mcp-toolset worktrees lists what it left", "transcript", path)
+			p.Log.Warn("an agent was lost when its server was killed; mcp-toolset worktrees lists its worktree, if it had one", "transcript", path)
 		}
 	}
 	return agent.New(agent.Options{
@@ -91,7 +106,7 @@ func (p *Plan) agents(m languageModels, run bash.Options, sessions *peers.Regist
 	})
 }
 
-// newLog returns a function that makes an output log, and what fills it.
+// newLog returns a function that makes an output log, and a writer that fills it.
 func newLog(run bash.Options) func() (*spool.Log, io.WriteCloser, error) {
 	return func() (*spool.Log, io.WriteCloser, error) {
 		r, w, err := os.Pipe()

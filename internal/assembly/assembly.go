@@ -86,7 +86,7 @@ type Config struct {
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
 	Remote    bool               // clients reach the server over HTTP
-	Console   feed.Parts         // what the console shows besides the parts of the Config
+	Console   feed.Parts         // further parts of the console
 	Log       *slog.Logger
 	Closers   []io.Closer // used by the tools; closed with the server
 }

@@ -51,7 +51,7 @@ func (a *Assembly) describe(c Config, roots []string, to *pipeline.Config) {
 	a.approvals = approvals
 }
 
-// consoleParts returns what the console shows of a plan.
+// consoleParts returns the parts of a plan for the console.
 func (p *Plan) consoleParts(background *task.Registry, lists work.Options) feed.Parts {
 	layers := map[string]string{}
 	for _, l := range p.Found.Layers {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/plain"
@@ -28,7 +29,7 @@ var guideFiles = []string{"AGENTS.md", "CLAUDE.md"}
 func (p *Plan) guide(v session.View, hidden func(string) bool) string {
 	roots := v.Roots
 	if w := v.Worktree; w != nil {
-		roots = []string{w.Main} // what the user trusts is there
+		roots = []string{w.Main} // the trusted folder
 	}
 	var b strings.Builder
 	for _, root := range roots[:min(len(roots), maxRoots)] {
@@ -51,20 +52,35 @@ func (p *Plan) guide(v session.View, hidden func(string) bool) string {
 	return strings.TrimSpace(b.String())
 }
 
-// guideText returns the text of a file of a project, at most limit bytes of it.
+// guideText returns the text of a file of a project, at most limit bytes of it. A command may change
+// the file meanwhile: it is opened below root, without waiting for the writer of a pipe, and read only
+// if it is the file that was examined.
 func guideText(root, name string, hidden func(string) bool, limit int) (text string, more bool) {
 	path, err := workspace.Canonical(filepath.Join(root, name))
 	if err != nil || !workspace.Within(root, path) || hidden(path) || limit <= 0 {
 		return "", false
 	}
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	folder, err := os.OpenRoot(root)
+	if err != nil {
 		return "", false
 	}
-	f, err := os.Open(path)
+	defer folder.Close()
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return "", false
+	}
+	info, err := folder.Lstat(rel)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := folder.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", false
 	}
 	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return "", false
+	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	if err != nil {
 		return "", false

@@ -97,8 +97,8 @@ func (p *Plan) summaries(m languageModels) (s pipeline.Summaries) {
 // narrativeSystem is the system text for narratives of sessions.
 const narrativeSystem = "You get the records of a session of a coding agent, which has lost the beginning of its conversation. Tell it in one paragraph of at most 120 words what was done, what came of it, and what is unfinished, with exact names and paths. Add nothing that is not in the records. " + models.DataRule
 
-// narrator returns a function that has the small model tell about the summary of a session, or nil
-// without models.
+// narrator returns a function by which the small model writes a paragraph about the summary of a
+// session, or nil without models.
 func (m languageModels) narrator() func(context.Context, session.Owner, string) (string, string, error) {
 	if m.small == nil {
 		return nil

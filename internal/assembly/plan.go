@@ -108,7 +108,8 @@ type Plan struct {
 	options  Options
 	repeats  atomic.Uint64
 	servers  *lsp.Manager    // language servers; set by Build
-	running  *agent.Registry // agents; nil without models; set by Build
+	running  *agent.Registry // agents; nil without any type; set by Build
+	files    *agentFiles     // nil until agentFiles is called
 }
 
 // NewPlan returns a plan. It has no side effects.

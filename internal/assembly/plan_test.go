@@ -31,13 +31,14 @@ func TestSwitches(t *testing.T) {
 
 // TestFindProfiles checks which profile has a name, and what an agent file of another host becomes.
 func TestFindProfiles(t *testing.T) {
-	s, err := settings.Parse([]byte(`{"profiles":{"explore":{"tools":["Read"],"prompt":"Mine."},"b":{"mode":"plan"}}}`), "/etc/test.json", "/etc")
+	s, err := settings.Parse([]byte(`{"profiles":{"explore":{"tools":["Read"],"prompt":"Mine."},"b":{"mode":"plan"}},"agents":{"codex":{"command":["codex"]}},"models":{"default":{"provider":"anthropic","model":"m"}}}`), "/etc/test.json", "/etc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
 	root := t.TempDir()
 	for name, text := range map[string]string{
+		filepath.Join(home, agentFolders[0], "c.md"):    "---\nname: codex\n---\n",
 		filepath.Join(home, agentFolders[1], "plan.md"): "---\nname: plan\n---\n",
 		filepath.Join(home, agentFolders[1], "r.md"):    "---\nname: review\ntools: Read, Task, Bash(git *), mcp__x__y\ndisallowedTools: Bash(rm *)\n---\n" + strings.Repeat("Long. ", 200),
 		filepath.Join(root, agentFolders[1], "r.md"):    "---\nname: review\n---\n",
@@ -59,7 +60,7 @@ func TestFindProfiles(t *testing.T) {
 			t.Errorf("the prompt of %s has %d bytes", o.Name, len(o.Prompt))
 		}
 	}
-	if text := strings.Join(got, " "); text != "explore b plan full review" {
+	if text := strings.Join(got, " "); text != "explore b plan full codex review" {
 		t.Error(text)
 	}
 	if e := list[0]; e.Prompt != "Mine." || e.Offers("Grep") || !list[1].Plan {
@@ -78,14 +79,32 @@ func TestFindProfiles(t *testing.T) {
 	}
 	want := "/.claude/agents/bad.md:1: does not begin with front matter; put name and description between two lines ---\n" +
 		"/.claude/agents/r.md: is not used: /.claude/agents/r.md has the same name and takes precedence\n" +
-		"/.claude/agents/plan.md: is not used: there is another profile plan, which takes precedence\n" +
+		"/.mcp-toolset/agents/c.md: is not used as type of Agent: another one has the name codex and takes precedence\n" +
+		"/.claude/agents/plan.md: is not used as profile or type of Agent: another one has the name plan and takes precedence\n" +
 		"/.claude/agents/r.md: leaves out names that no tool here has: \"Bash(git *)\""
 	if text := filepath.ToSlash(strings.Join(texts, "\n")); text != want {
 		t.Error(text)
 	}
-	for name, want := range map[string]string{"reveiw": `there is no profile "reveiw"; did you mean review?`, "zzz": `there is no profile "zzz"; there are explore, b, plan, full, review`} {
+	got = nil
+	for _, kind := range p.agentTypes() {
+		got = append(got, kind.Name)
+	}
+	if text := strings.Join(got, " "); text != "general explore plan codex review" {
+		t.Errorf("types of agents: %s", text)
+	}
+	for name, want := range map[string]string{"reveiw": `there is no profile "reveiw"; did you mean review?`, "zzz": `there is no profile "zzz"; there are explore, b, plan, full, codex, review`} {
 		if _, err := PickProfile(list, name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBuiltinTypes checks that the settings reject a program with the name of a built-in type of agents.
+func TestBuiltinTypes(t *testing.T) {
+	for _, kind := range builtinTypes() {
+		text := `{"agents":{"` + kind.Name + `":{"command":["x"]}}}`
+		if _, err := settings.Parse([]byte(text), "/etc/test.json", "/etc"); err == nil || !strings.Contains(err.Error(), "this type of agents is built in") {
+			t.Errorf("%s: %v", kind.Name, err)
 		}
 	}
 }

@@ -72,6 +72,21 @@ func (p *Plan) agentFolders() (dirs []string) {
 	return dirs
 }
 
+// agentFiles reads the agent files, once.
+func (p *Plan) agentFiles() ([]skills.Agent, []skills.Issue) {
+	if p.files == nil {
+		p.files = &agentFiles{}
+		p.files.agents, p.files.issues = skills.Agents(p.agentFolders())
+	}
+	return p.files.agents, slices.Clip(p.files.issues)
+}
+
+// agentFiles holds the content of the agent files, and the issues on them.
+type agentFiles struct {
+	agents []skills.Agent
+	issues []skills.Issue
+}
+
 // Untrusted returns the roots whose skills and agent files are not used, since the user does not
 // trust the projects.
 func (p *Plan) Untrusted() (roots []string) {
@@ -174,11 +189,20 @@ func (p *Plan) FindProfiles() (list []*session.Profile, issues []skills.Issue) {
 			list = append(list, b)
 		}
 	}
-	agents, issues := skills.Agents(p.agentFolders())
-	known := ToolNames()
+	agents, issues := p.agentFiles()
+	types, known := p.takenTypes(), ToolNames()
 	for _, a := range agents {
+		var uses []string
 		if has(a.Name) {
-			issues = append(issues, skills.Issue{Path: a.File, Loaded: true, Text: "is not used: there is another profile " + a.Name + ", which takes precedence"})
+			uses = append(uses, "profile")
+		}
+		if hasType(types, a.Name) {
+			uses = append(uses, "type of Agent")
+		}
+		if len(uses) > 0 {
+			issues = append(issues, skills.Issue{Path: a.File, Loaded: true, Text: "is not used as " + strings.Join(uses, " or ") + ": another one has the name " + a.Name + " and takes precedence"})
+		}
+		if has(a.Name) {
 			continue
 		}
 		profile, note := agentProfile(a, known)

@@ -9,7 +9,7 @@ import (
 // FromCommands returns the paths that no command may access (closed) and the paths that
 // no command may change (protected). It is given the paths that no tool may access,
 // including Closed, and the state folder. A path can be in both: an absent folder cannot be
-// hidden, so what a command creates there is examined. Paths in the state folder need no
+// hidden, so files that a command creates there are examined. Paths in the state folder need no
 // protection, since it exists before any command.
 func (f *Found) FromCommands(closedToTools []string, state string) (closed, protected []string) {
 	hidden := []string{state}

@@ -62,7 +62,7 @@ type prepared struct {
 type Output struct {
 	Agent  string `json:"agent" jsonschema:"Name of the agent"`
 	TaskID string `json:"task_id,omitempty" jsonschema:"The background task, if it still runs"`
-	Report string `json:"report,omitempty" jsonschema:"What it reports, if it has ended, with facts about its run"`
+	Report string `json:"report,omitempty" jsonschema:"Its report, if it has ended, with facts about its run"`
 
 	text string
 }
@@ -97,7 +97,7 @@ func New(o Options) *tools.Tool {
 			return nil
 		},
 		// Its calls are judged one by one, in plan mode if the session is in it. A program can do
-		// what a command can.
+		// all that a command can do.
 		IsReadOnly: tools.When(func(env *tools.Env, in prepared) bool {
 			return in.kind.Program == nil && (o.Plan || env.Session.Planning || in.kind.Profile.Plan)
 		}),
@@ -109,11 +109,7 @@ func New(o Options) *tools.Tool {
 			if strings.TrimSpace(in.Prompt) == "" {
 				return p, fault.New("prompt is empty", "Give the task.")
 			}
-			if err := o.Agents.Check(in.request()); err != nil {
-				return p, err
-			}
-			p.kind, err = o.Agents.Find(in.Type)
-			if err == nil {
+			if p.kind, err = o.Agents.Check(in.request()); err == nil {
 				p.Type = p.kind.Name
 			}
 			return p, err

@@ -80,7 +80,7 @@ func New(o Options) *tools.Tool {
 // narrateTime is the timeout of a narrative. The call waits for it.
 const narrateTime = 20 * time.Second
 
-// narrative returns what a model tells about a summary, or a line about why it does not.
+// narrative returns a paragraph by a model about a summary, or a line with the reason why there is none.
 func (o Options) narrative(ctx context.Context, env *tools.Env, summary string) string {
 	if o.Narrate == nil {
 		return "[There is no narrative: no language model is configured.]\n"
@@ -91,7 +91,7 @@ func (o Options) narrative(ctx context.Context, env *tools.Env, summary string) 
 	if err != nil {
 		return "[There is no narrative: " + strings.TrimSuffix(plain.Line(err.Error()), ".") + ".]\n"
 	}
-	return fmt.Sprintf("[What the model %s tells about the records below. It may be wrong.]\n%s\n", plain.Line(model), text)
+	return fmt.Sprintf("[The model %s writes about the records below. It may be wrong.]\n%s\n", plain.Line(model), text)
 }
 
 // prepared is the input with since parsed. At most one of the fields is set.

@@ -8,8 +8,8 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// RequestPermission has the call that a program wants to make by itself decided, as a call of the
-// tool that does the same. What is like no tool is refused.
+// RequestPermission decides on a call that a program wants to make by itself, as on a call of the tool
+// that does the same. It refuses calls that are like no tool.
 func (h *host) RequestPermission(ctx context.Context, p acp.RequestPermissionRequest) (out acp.RequestPermissionResponse, err error) {
 	ctx, done, err := h.enter(ctx)
 	if err != nil {

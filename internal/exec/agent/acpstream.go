@@ -19,10 +19,10 @@ const (
 	maxGarbage = 100
 )
 
-// messages is the output of a program that speaks the Agent Client Protocol. It gives the library
-// only what that must handle: the library starts a goroutine for each request without a limit, and
-// ends the connection if it gets updates faster than it handles them. Updates are handled here, so
-// a program waits if it sends more than is handled.
+// messages is the output of a program that speaks the Agent Client Protocol. It passes only
+// requests, their cancellations and answers to the library. The library starts a goroutine for each
+// request, without a limit, and ends the connection if it gets updates faster than it handles them.
+// Updates are handled here, so a program that sends more than is handled waits.
 type messages struct {
 	in     *bufio.Reader
 	update func(params json.RawMessage)

@@ -11,8 +11,7 @@
 // its conversation; any other ends. Whatever an agent has started ends with its run, before the run
 // counts as ended.
 //
-// Reports of agents, results of tools and messages of other sessions are data for whoever reads
-// them, never instructions.
+// Reports of agents, results of tools and messages of other sessions are data, never instructions.
 package agent
 
 import (
@@ -49,7 +48,7 @@ const (
 	maxWaiting = 20
 )
 
-// Limits are the limits of a run. Tokens also counts what the agents use that it starts.
+// Limits holds the limits of a run. Tokens includes the use of the agents that it starts.
 type Limits struct {
 	Steps  int           // answers of the model
 	Calls  int           // of tools
@@ -71,7 +70,7 @@ type Type struct {
 	Prompt            string           // a part of the system text
 	Small             bool             // it uses the small model, unless a call names one
 	Steps             int              // limit of steps, if lower than that of Limits; 0: none
-	Guided            bool             // the system text has what Options.Guide returns
+	Guided            bool             // the system text includes that of Options.Guide
 	Program           *Program         // runs instead of the loop; nil: none
 }
 
@@ -100,7 +99,7 @@ type Options struct {
 	// Open starts the session of an agent, for a call of the session parent.
 	Open      func(parent session.View, name, call string, p *session.Profile) Session
 	Tasks     *task.Registry
-	NewLog    func() (*spool.Log, io.WriteCloser, error) // makes an output log, and what fills it until it is closed
+	NewLog    func() (*spool.Log, io.WriteCloser, error) // makes an output log, and a writer that fills it
 	Events    *event.Registry
 	Journal   *journal.Journal
 	Worktrees *worktree.Registry
@@ -195,21 +194,22 @@ func IsSmall(name string) (small, known bool) {
 	return name == "small" || name == "haiku", slices.Contains(modelNames, name)
 }
 
-// Check returns an error for an invalid request.
-func (r *Registry) Check(q Request) error {
-	if _, err := r.Find(q.Type); err != nil {
-		return err
+// Check returns the type of a request, or an error for an invalid request.
+func (r *Registry) Check(q Request) (*Type, error) {
+	kind, err := r.Find(q.Type)
+	if err != nil {
+		return nil, err
 	}
-	if kind, _ := r.Find(q.Type); q.Model != "" && kind.Program != nil {
-		return fault.New("the agent type "+kind.Name+" is a program, which has its own model", "Leave out model.")
+	if q.Model != "" && kind.Program != nil {
+		return nil, fault.New("the agent type "+kind.Name+" is a program, which has its own model", "Leave out model.")
 	}
 	if _, known := IsSmall(q.Model); q.Model != "" && !known {
-		return fault.Unknown("there is no model "+plain.Key(q.Model), "model", modelNames, "")
+		return nil, fault.Unknown("there is no model "+plain.Key(q.Model), "model", modelNames, "")
 	}
 	if q.Name != "" && !r.ValidName(q.Name) {
-		return fault.New("the name is invalid", "Use 1 to 64 letters, digits, - and _.")
+		return nil, fault.New("the name is invalid", "Use 1 to 64 letters, digits, - and _.")
 	}
-	return nil
+	return kind, nil
 }
 
 // profileKey identifies a profile of agents. Profiles are made once, since catalogues of tools are
@@ -223,8 +223,10 @@ type profileKey struct {
 // something that outlives it.
 var without = []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "SyntheticOutput", "CronCreate", "CronDelete", "CronList", "RemoteTrigger"}
 
-// profile returns the profile of an agent. The caller holds mu.
+// profile returns the profile of an agent of a type, for a session.
 func (r *Registry) profile(kind *Type, parent session.View, depth int) *session.Profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	k := profileKey{kind.Profile, parent.Profile, depth == maxDepth}
 	if p := r.profiles[k]; p != nil {
 		return p

@@ -172,7 +172,7 @@ func (w *world) run(q Request) (a Answer, text string) {
 }
 
 // TestLoop checks a task of 30 steps with parallel calls: the order of the calls, one result for
-// each, and that what comes first in a request stays the same for prompt caches.
+// each, and that requests begin with the same text, for prompt caches.
 func TestLoop(t *testing.T) {
 	const steps = 30
 	w := newWorld(t, DefaultLimits(), func(_ context.Context, n int, _ models.Request) (*models.Response, error) {
@@ -417,7 +417,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestTree checks that what an agent uses counts for the run that has started it.
+// TestTree checks that the use of an agent counts for the run that has started it.
 func TestTree(t *testing.T) {
 	l := DefaultLimits()
 	l.Tokens = 450

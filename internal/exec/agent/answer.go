@@ -12,7 +12,7 @@ import (
 // mostFiles is the limit of the changed files that an answer names.
 const mostFiles = 20
 
-// Answer is what the parent gets of a run that has ended.
+// Answer is the result of a run that has ended, for its parent.
 type Answer struct {
 	Text   string
 	Failed bool

@@ -15,7 +15,7 @@ const (
 	small = 300
 	// summaryTokens is the limit of a summary.
 	summaryTokens = 4000
-	// mostOfOne is the limit of one text in what is summarized, in bytes.
+	// mostOfOne is the limit of one text in a conversation that is summarized, in bytes.
 	mostOfOne = 4000
 )
 

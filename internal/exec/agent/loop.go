@@ -45,7 +45,7 @@ func (r *Run) work() ending {
 		resp, err := r.complete(ctx, "")
 		switch {
 		case r.ctx.Err() != nil:
-			return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
+			return r.halted()
 		case ctx.Err() != nil:
 			return r.last(fmt.Sprint(r.a.r.Limits.Time))
 		case err != nil:
@@ -56,7 +56,7 @@ func (r *Run) work() ending {
 			cuts = 0
 			looping := r.calls(ctx, resp)
 			if r.ctx.Err() != nil {
-				return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
+				return r.halted()
 			}
 			if looping {
 				return r.last(fmt.Sprintf("%d steps with the same calls and results", sameSteps))
@@ -77,6 +77,11 @@ func (r *Run) work() ending {
 	}
 }
 
+// halted returns the end of a run whose context has ended.
+func (r *Run) halted() ending {
+	return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
+}
+
 // last asks for one last report at a limit, without tools.
 func (r *Run) last(limit string) ending {
 	r.script.add("limit", map[string]any{"limit": limit})
@@ -90,7 +95,7 @@ func (r *Run) last(limit string) ending {
 		}
 	}
 	if r.ctx.Err() != nil {
-		return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
+		return r.halted()
 	}
 	return end
 }
@@ -99,7 +104,7 @@ func oneLine(err error) string {
 	return strings.TrimSuffix(plain.Line(strings.ReplaceAll(err.Error(), "\n", " ")), ".")
 }
 
-// say adds a text to what the model gets next.
+// say adds a text to the next message for the model.
 func (r *Run) say(text string) { r.add(models.Block{Text: text}) }
 
 func (r *Run) add(blocks ...models.Block) {
@@ -110,14 +115,14 @@ func (r *Run) add(blocks ...models.Block) {
 	r.a.messages = append(r.a.messages, models.Message{Blocks: blocks})
 }
 
-// takeEvents gives the model the events and messages that its session has got.
+// takeEvents adds the events and messages of its session to the next message for the model.
 func (r *Run) takeEvents() {
 	if text := r.events(); text != "" {
 		r.say(text)
 	}
 }
 
-// events returns the events and messages that the session has got since the last call, or "".
+// events returns the events and messages since its last call, or "".
 func (r *Run) events() string {
 	return r.eventText(r.a.r.Events.Take(r.a.owner))
 }

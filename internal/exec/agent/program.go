@@ -17,15 +17,16 @@ import (
 const (
 	// maxReport is the limit of the report of a program, in bytes: its end.
 	maxReport = 1 << 20
-	// maxComplaint is the limit of what a failed program has written to standard error, in bytes.
+	// maxComplaint is the limit of the standard error of a failed program in its report, in bytes: its
+	// end.
 	maxComplaint = 4 << 10
-	// maxWritten is the limit of what a program writes, in bytes.
+	// maxWritten is the limit of the standard output of a program, in bytes.
 	maxWritten = 256 << 20
 	// programGrace is the time that a program has to end.
 	programGrace = time.Second
 	// pipeWait is the time that a process outside of its process tree can have its pipes open.
 	pipeWait = 500 * time.Millisecond
-	// writtenEvery is the interval of steps about what a program has written.
+	// writtenEvery is the interval of steps about the size of a program's output.
 	writtenEvery = 5 * time.Second
 )
 
@@ -54,8 +55,8 @@ type Control interface {
 	End(grace time.Duration) error
 }
 
-// equip gives a run of a program what it needs of the call that starts it. Only a session that has
-// commands can start a program, which does what a command can do.
+// equip gives a run of a program the network of the call that starts it. Only a session that has
+// commands can start a program, since a program can do all that a command can do.
 func (r *Run) equip(env *tools.Env) error {
 	if r.a.kind.Program == nil {
 		return nil
@@ -118,15 +119,14 @@ func (r *Run) program() ending {
 func (r *Run) ended(ctx context.Context, end ending) ending {
 	switch {
 	case r.ctx.Err() != nil:
-		return ending{task.Stopped, plain.Line(context.Cause(r.ctx).Error())}
+		return r.halted()
 	case ctx.Err() != nil:
 		return ending{task.Failed, fmt.Sprintf("failed: the program was ended at the limit of %v", r.a.r.Limits.Time)}
 	}
 	return end
 }
 
-// pipe gives the task to a program on standard input. What it writes to standard output is its
-// report.
+// pipe gives the task to a program on standard input. Standard output is its report.
 func (r *Run) pipe(ctx context.Context, p *Process) ending {
 	r.charge(&models.Response{})
 	stop := context.AfterFunc(ctx, func() { _ = p.End(programGrace) })
@@ -164,7 +164,7 @@ func (r *Run) pipe(ctx context.Context, p *Process) ending {
 	return ending{task.Completed, "completed"}
 }
 
-// reported sets the report to what a program has written.
+// reported sets the report to the text that a program has written.
 func (r *Run) reported(t *tail) {
 	text := strings.TrimSpace(strings.ToValidUTF8(t.String(), "\uFFFD"))
 	r.script.add("answer", map[string]any{"text": text})
@@ -173,8 +173,8 @@ func (r *Run) reported(t *tail) {
 	r.mu.Unlock()
 }
 
-// task returns the text of the task for a program, which knows nothing of earlier ones: with what
-// was said in them, and the events and messages that the agent has got.
+// task returns the text of the task for a program, which knows nothing of earlier ones: with their
+// texts and reports, and the events and messages of the agent.
 func (r *Run) task() string {
 	text := r.prompt
 	if events := r.events(); events != "" {
@@ -194,7 +194,7 @@ func (r *Run) task() string {
 	return "You have worked for the same conversation before, and know only this about it:\n" + models.Data(cut(b.String(), r.a.window*models.BytesPerToken/4)) + "\n\nYour task now:\n" + text
 }
 
-// tail is a Writer that has the end of what was written.
+// tail is a Writer that stores the last bytes written to it.
 type tail struct {
 	limit   int
 	text    []byte

@@ -175,7 +175,7 @@ func TestProgramAgain(t *testing.T) {
 	}
 }
 
-// TestProgramRefused checks what cannot be started.
+// TestProgramRefused checks the errors of programs that cannot be started.
 func TestProgramRefused(t *testing.T) {
 	w := programs(t, DefaultLimits(), nil)
 	for want, q := range map[string]Request{
@@ -405,6 +405,10 @@ func TestACPEnds(t *testing.T) {
 				p.send(`"id":%d,"method":"session/request_permission","params":{"sessionId":"s1","options":[],"toolCall":{"toolCallId":"c","kind":"execute","rawInput":{"command":"wait"}}}`, i)
 			}
 		}), "failed: the program was ended: it made more than 32 requests at once. "},
+		"calls": {Limits{Steps: 5, Calls: 0, Tokens: 1, Time: time.Minute, Window: 1000}, after(func(p *peer, id json.RawMessage) {
+			p.says(p.ask("fs/read_text_file", `"path":"/src/a"`))
+			p.stop(id, "end_turn")
+		}), "completed. 1 step, 0 calls.]\nerror: the limit of calls is reached\n"},
 		"endless": {short, after(func(p *peer, _ json.RawMessage) { p.says("So far.") }), "failed: the program was ended at the limit of 300ms. 1 step, 0 calls.]\nSo far.\n"},
 		"reads nothing": {short, func(ended <-chan struct{}, _ *bufio.Reader, _, _ io.Writer) string {
 			<-ended
@@ -440,10 +444,10 @@ func TestACPEnds(t *testing.T) {
 	}
 }
 
-// TestACPStop checks that a program that is stopped is told so, and that its calls end before the
-// run does.
+// TestACPStop checks that Stop sends a program session/cancel, and that its calls end before the run
+// does.
 func TestACPStop(t *testing.T) {
-	told := make(chan string, 1)
+	got := make(chan string, 1)
 	called := make(chan struct{})
 	w := programs(t, DefaultLimits(), func(ended <-chan struct{}, in *bufio.Reader, out, _ io.Writer) string {
 		p := &peer{in: in, out: out}
@@ -452,7 +456,7 @@ func TestACPStop(t *testing.T) {
 		m := p.read()
 		for ; m.Method != "session/cancel" && m.Method != "gone"; m = p.read() {
 		}
-		told <- m.Method
+		got <- m.Method
 		<-ended
 		return "ended by signal terminated"
 	})
@@ -469,8 +473,8 @@ func TestACPStop(t *testing.T) {
 	if err := run.Stop("TaskStop"); err != nil || running || !strings.Contains(run.Answer().Text, "bob (acp): stopped by TaskStop. ") {
 		t.Errorf("%v, running %v: %s", err, running, run.Answer().Text)
 	}
-	if m := <-told; m != "session/cancel" {
-		t.Errorf("it was told %s", m)
+	if m := <-got; m != "session/cancel" {
+		t.Errorf("it got %s", m)
 	}
 }
 

@@ -29,7 +29,7 @@ func (r *Registry) Start(ctx context.Context, env *tools.Env, q Request) (*Run, 
 		delete(r.opening, a)
 	}()
 	a.hidden = func(path string) bool { return env.Commands.HidingRule(path) != "" }
-	a.session = r.Open(env.Session, a.name, env.ID, r.profileOf(a, env.Session))
+	a.session = r.Open(env.Session, a.name, env.ID, r.profile(a.kind, env.Session, a.depth))
 	a.owner = a.session.View().Owner()
 	run, err := r.begin(ctx, a, q.Title, q.Prompt, env)
 	if err != nil {
@@ -39,20 +39,14 @@ func (r *Registry) Start(ctx context.Context, env *tools.Env, q Request) (*Run, 
 	return run, nil
 }
 
-func (r *Registry) profileOf(a *agent, parent session.View) *session.Profile {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.profile(a.kind, parent, a.depth)
-}
-
 // reserve returns an agent without a session. While it is in opening, it counts as running and has
 // its name.
 func (r *Registry) reserve(v session.View, q Request) (*agent, error) {
-	if err := r.Check(q); err != nil {
+	kind, err := r.Check(q)
+	if err != nil {
 		return nil, err
 	}
-	a := &agent{r: r, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Payer(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
-	a.kind, _ = r.Find(q.Type)
+	a := &agent{r: r, kind: kind, name: q.Name, named: q.Name != "", parent: v.Owner(), root: v.Payer(), depth: 1, isolated: q.Isolation, window: r.Limits.Window, run: starting}
 	if small, _ := IsSmall(q.Model); small || q.Model == "" && a.kind.Small {
 		a.model = r.Small
 	} else {

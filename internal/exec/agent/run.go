@@ -20,7 +20,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Used is what a run has used. Tokens and Cost include what agents used that it has started.
+// Used holds the use of a run. Tokens and Cost include the agents that it has started.
 type Used struct {
 	Steps  int     `json:"steps"`
 	Calls  int     `json:"calls"`
@@ -193,14 +193,14 @@ func (r *Run) quote(text string) {
 	}
 }
 
-// step reports what the run does now.
+// step records the present step of the run.
 func (r *Run) step(text string) {
 	text = plain.Cut(plain.Text(text), 300)
 	r.print(text + "\n")
 	r.progress(text)
 }
 
-// progress reports a step to whoever waits for the run.
+// progress sends a step to the call that waits for the run.
 func (r *Run) progress(text string) {
 	select {
 	case <-r.steps:
@@ -225,7 +225,7 @@ func (r *Run) ask() any {
 	return nil
 }
 
-// charge adds what a request of the model used.
+// charge adds the use of a request of the model.
 func (r *Run) charge(resp *models.Response) {
 	for u := r; u != nil; u = u.above {
 		u.mu.Lock()
@@ -238,7 +238,7 @@ func (r *Run) charge(resp *models.Response) {
 	}
 }
 
-// Used returns what the run has used so far.
+// Used returns the use of the run so far.
 func (r *Run) Used() Used {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -111,7 +111,7 @@ func Recover(folder string) (lost []string) {
 	return lost
 }
 
-// look adds an end to a transcript that nobody writes if it has none. old reports whether it is over
+// look adds an end to a transcript that has none, if no process writes it. old reports whether it is over
 // the limit of age.
 func look(path string) (lost, old bool) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
@@ -146,7 +146,7 @@ func look(path string) (lost, old bool) {
 	return err == nil, false
 }
 
-// removeUnused removes a transcript that nobody writes.
+// removeUnused removes a transcript, unless a process writes it.
 func removeUnused(path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-var update = flag.Bool("update", false, "rewrite what is wanted of transcripts")
+var update = flag.Bool("update", false, "rewrite the expected results in the transcripts")
 
 // reply is an answer of a recorded conversation, a line of the section replies.
 type reply struct {
@@ -61,7 +61,7 @@ func (r reply) played(provider string) modelstest.Reply {
 	return out
 }
 
-// prefix returns what comes first in a request: the tools and the system text; nil for the request
+// prefix returns the first part of a request: the tools and the system text; nil for the request
 // of a summary, which has no tools.
 func prefix(t *testing.T, provider, body string) []byte {
 	var r struct {

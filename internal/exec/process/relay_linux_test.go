@@ -107,7 +107,7 @@ func TestTerminalEnds(t *testing.T) {
 	}
 }
 
-// TestTerminalNeeds checks what a terminal needs.
+// TestTerminalNeeds checks that a terminal requires an input and a confinement.
 func TestTerminalNeeds(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, Config{})

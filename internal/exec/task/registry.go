@@ -132,7 +132,7 @@ func (r *Registry) All() []*Task {
 	return slices.Clone(r.tasks)
 }
 
-// Stop ends a task in the name of the user. Its owner is told, by OnEnd.
+// Stop ends a task in the name of the user. OnEnd reports the end to its owner.
 func (r *Registry) Stop(t *Task) error {
 	r.mu.Lock()
 	t.byUser = true
