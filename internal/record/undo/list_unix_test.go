@@ -143,6 +143,10 @@ func TestListNames(t *testing.T) {
 	if got := count(func(d *dir) { long(d); d.seen.Changed--; without(d) }); got != 2 {
 		t.Errorf("%d entries of a folder that has changed", got)
 	}
+	second := &dir{seen: stamp{Changed: 1e9}, at: 1e12}
+	if second.has(second.seen) {
+		t.Error("the time of the folder may be one of seconds")
+	}
 	if err := os.WriteFile(filepath.Join(root, ".a.mcp-toolset-0123456789abcdef.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -75,9 +75,11 @@ type dir struct {
 	at   int64
 }
 
-// has reports whether d has the names that are in its folder while that has a stamp.
+// has reports whether d has the names that are in its folder while that has a stamp. A file system
+// that stores only seconds (ext4 with small inodes) does not count: the same second comes again when
+// the clock is set back.
 func (d *dir) has(now stamp) bool {
-	return d != nil && d.seen == now && d.at-max(now.Modified, now.Changed) >= int64(young)
+	return d != nil && d.seen == now && now.Changed%int64(time.Second) != 0 && d.at-max(now.Modified, now.Changed) >= int64(young)
 }
 
 // list returns the names in d.
