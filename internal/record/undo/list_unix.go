@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -137,7 +136,7 @@ type system struct {
 // of it, or nil.
 func (l *lister) read(fd int, path string, on system, d, old *dir, wait *sync.WaitGroup) {
 	defer unix.Close(fd)
-	at := time.Now().UnixNano()
+	at := stampNow()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		l.fail(&fs.PathError{Op: "listing", Path: path, Err: err})

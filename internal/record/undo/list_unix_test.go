@@ -121,7 +121,7 @@ func TestListNames(t *testing.T) {
 	without := func(d *dir) { d.Entries = d.Entries[:1] }
 	long := func(d *dir) {
 		if d.at != 0 {
-			d.at += int64(young)
+			d.at += int64(2 * young)
 		}
 	}
 	want := 2

@@ -7,6 +7,9 @@ import (
 
 func changed(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }
 
+// stampNow returns the time, in ns since 1970.
+func stampNow() int64 { return time.Now().UnixNano() }
+
 // stampsNames is that of Linux. Nothing is known about the file systems of macOS.
 func stampsNames(int) bool { return false }
 

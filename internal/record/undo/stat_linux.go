@@ -9,6 +9,16 @@ import (
 
 func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
+// stampNow returns the time, in ns since 1970, by the clock with which the kernel stamps files. It may
+// stand still for seconds while others go on, on a virtual machine that lacks processors.
+func stampNow() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err != nil {
+		return 0 // everything is young
+	}
+	return now.Nano()
+}
+
 // stampsNames reports whether each change of the names in a folder changes the stamp of the folder,
 // on the file system of an open folder. It is so on those that are local; others may have names from
 // elsewhere.

@@ -52,7 +52,7 @@ const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 type content struct {
 	Hash   Hash
 	Target string
-	At     int64 // when reading it began, ns since 1970
+	At     int64 // when reading it began, by stampNow
 }
 
 // entry is a name in a dir.
@@ -68,7 +68,7 @@ type dir struct {
 	Entries []entry
 	Hidden  []string // temporary files of this program, which are not recorded
 
-	// seen is the stamp of the folder before its names were read, at the time at, in ns since 1970.
+	// seen is the stamp of the folder before its names were read, at the time at, by stampNow.
 	// Both are zero if a later listing must read them again: also after loading, since another
 	// server may have left out other paths.
 	seen stamp
