@@ -49,10 +49,15 @@ func list(ctx context.Context, roots, skip []string, old *tree) (*tree, error) {
 			unix.Close(fd)
 			return nil, &fs.PathError{Op: "listing", Path: root, Err: err}
 		}
+		names, files := stamps(fd)
+		if !files {
+			unix.Close(fd)
+			return nil, &fs.PathError{Op: "listing", Path: root, Err: errNoTimes}
+		}
 		e := entry{Name: root, Sub: new(dir)}
 		e.Stamp.from(&st)
 		t.Roots = append(t.Roots, e)
-		l.read(fd, root, system{e.Stamp.Device, stampsNames(fd)}, e.Sub, old.root(root), &wait)
+		l.read(fd, root, system{e.Stamp.Device, names}, e.Sub, old.root(root), &wait)
 	}
 	wait.Wait()
 	return t, l.failed
@@ -129,7 +134,7 @@ func namesOnce(fd int) (out []string, parts int, err error) {
 // system describes the file system of a root.
 type system struct {
 	device  uint64
-	stamped bool // see stampsNames
+	stamped bool // its folders, see stamps
 }
 
 // read fills in d, the folder that is open as fd, and closes fd. old is what an earlier listing has

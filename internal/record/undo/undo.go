@@ -98,6 +98,7 @@ var copiers = max(2, min(runtime.GOMAXPROCS(0), 4))
 var (
 	errTooMany = fmt.Errorf("the roots have more than %d files", maxEntries)
 	errClosed  = errors.New("the server ends")
+	errNoTimes = errors.New("a file system such as FAT does not store when a file was changed")
 )
 
 // Options are the options of a Store. All fields are required except Skip, Quota and Now.
