@@ -31,8 +31,8 @@ const (
 	settleGopls  = 1400 * time.Millisecond
 )
 
-// maxOthers is the limit of other open documents that a server is asked about, and refreshTime the
-// timeout for what it found in them before a change.
+// maxOthers is the limit of other open documents that a server is asked about. refreshTime is the timeout
+// for their diagnostics before a change.
 const (
 	maxOthers   = 10
 	refreshTime = 500 * time.Millisecond

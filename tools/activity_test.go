@@ -44,7 +44,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// TestPartly checks that the summary of an incomplete search says so.
+// TestPartly checks that the summary of an incomplete search has a note.
 func TestPartly(t *testing.T) {
 	if got := Partly("2 files", "time was up") + "|" + Partly("2 files", ""); got != "2 files; not everything was searched|2 files" {
 		t.Error(got)

@@ -124,7 +124,7 @@ try {
     await page.evaluate(() => window.host.bridge.teardownResource({}));
     const sent = await page.evaluate(() => window.host.sent);
     await put(null, { content: [{ type: 'text', text: 'late' }] });
-    await new Promise((r) => setTimeout(r, 200));
+    await frame().evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))); // it has drawn
     same((await page.evaluate(() => window.host.sent)).length, sent.length, 'messages after the teardown');
     const types = { 'ui/initialize': 'McpUiInitializeRequest', 'ui/notifications/initialized': 'McpUiInitializedNotification', 'ui/notifications/size-changed': 'McpUiSizeChangedNotification' };
     for (const { jsonrpc, id, ...m } of sent) {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// screenWidth returns the width of a screen in columns, or 0 if it is unknown.
+// screenWidth returns the width of a terminal in columns, or 0 if it is unknown.
 func screenWidth(f *os.File) int {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {

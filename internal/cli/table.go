@@ -26,8 +26,8 @@ const leastCut = 12
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table, at most as wide as the screen, except for words that are wider. Words in styles get their colours. In a
-// pipe, widths are in characters, on a terminal in columns.
+// write writes the table, at most as wide as the screen, except for words that are wider. Words of
+// judgements get their colours. In a pipe, widths are in characters, on a terminal in columns.
 func (t *table) write(b *bytes.Buffer, c screen) {
 	measure, cut := utf8.RuneCountInString, plain.Cut
 	if c.width > 0 {

@@ -41,7 +41,7 @@ func traceCommand(host *Host) *cobra.Command {
 			}
 			defer f.Close()
 			if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
-				return usagef("%s: it is no regular file", plain.Quote(args[0])) // a device may have no end
+				return usagef("%s: it is not a regular file", plain.Quote(args[0])) // a device may have no end
 			}
 			s, err := trace.Summarize(f)
 			if _, failed := errors.AsType[*fs.PathError](err); err != nil && !failed {

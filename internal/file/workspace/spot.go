@@ -256,7 +256,7 @@ func (s *Spot) save(of string) error {
 	name := spotName(of)
 	name = name[1:len(name)-len(spotEnd)] + ".saved"
 	if err := renameNew(s.dir, s.name, name); err != nil {
-		return fmt.Errorf("the file is now at %s, which a person must rename: %w", s.name, cause(err))
+		return fmt.Errorf("the file is now at %s; ask the user to rename it back: %w", s.name, cause(err))
 	}
 	return fmt.Errorf("the file is now at %s; rename it back", name)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Limits of what a summary holds of a file, which may be of anybody.
+	// Limits of a summary, since the file may come from anybody.
 	maxCalls    = 1 << 20 // calls, of which each takes some 100 bytes
 	maxTools    = 1000
 	maxTextLine = 1 << 20 // bytes of a line; longer ones are skipped
@@ -100,8 +100,8 @@ type open struct {
 	longest Duration // of a stage before it ran
 }
 
-// ErrNoTrace is the error for a file that has no event of a trace.
-var ErrNoTrace = errors.New("it has no events of a trace; --trace FILE writes one")
+// errNoTrace is the error for a file that has no event of a trace.
+var errNoTrace = errors.New("it has no events of a trace; --trace FILE writes one")
 
 type summarizer struct {
 	Summary
@@ -131,7 +131,7 @@ func Summarize(from io.Reader) (*Summary, error) {
 		}
 	}
 	if s.events == 0 {
-		return nil, ErrNoTrace
+		return nil, errNoTrace
 	}
 	return s.done(), nil
 }

@@ -83,7 +83,7 @@ func TestSummarize(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"", "[\n]\n", "no trace", `{"a":1}`, strings.Repeat("\x00", 3<<20)} {
-		if _, err := Summarize(strings.NewReader(text)); err != ErrNoTrace {
+		if _, err := Summarize(strings.NewReader(text)); err != errNoTrace {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
@@ -134,12 +134,12 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// FuzzSummarize checks that no file makes Summarize fail in another way than ErrNoTrace.
+// FuzzSummarize checks that no file makes Summarize fail in another way than errNoTrace.
 func FuzzSummarize(f *testing.F) {
 	f.Add(calls())
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Summarize(strings.NewReader(text))
-		if err != nil && err != ErrNoTrace {
+		if err != nil && err != errNoTrace {
 			t.Fatal(err)
 		}
 		if err == nil {

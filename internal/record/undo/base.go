@@ -189,7 +189,7 @@ const atOnce = 16
 // copyOne stores the content of one file or link, if it is as the listing saw it. It returns
 // only errors of the store.
 func (s *Store) copyOne(f *fetcher, j job, reserve int64) (err error) {
-	c := &content{At: s.o.Now().UnixNano()}
+	c := &content{At: stampNow()}
 	var ok bool
 	j.e.Content = nil
 	if j.e.Stamp.kind() == Link {

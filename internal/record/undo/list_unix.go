@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,10 +49,15 @@ func list(ctx context.Context, roots, skip []string, old *tree) (*tree, error) {
 			unix.Close(fd)
 			return nil, &fs.PathError{Op: "listing", Path: root, Err: err}
 		}
+		names, files := stamps(fd)
+		if !files {
+			unix.Close(fd)
+			return nil, &fs.PathError{Op: "listing", Path: root, Err: errNoTimes}
+		}
 		e := entry{Name: root, Sub: new(dir)}
 		e.Stamp.from(&st)
 		t.Roots = append(t.Roots, e)
-		l.read(fd, root, system{e.Stamp.Device, stampsNames(fd)}, e.Sub, old.root(root), &wait)
+		l.read(fd, root, system{e.Stamp.Device, names}, e.Sub, old.root(root), &wait)
 	}
 	wait.Wait()
 	return t, l.failed
@@ -130,14 +134,14 @@ func namesOnce(fd int) (out []string, parts int, err error) {
 // system describes the file system of a root.
 type system struct {
 	device  uint64
-	stamped bool // see stampsNames
+	stamped bool // its folders, see stamps
 }
 
 // read fills in d, the folder that is open as fd, and closes fd. old is what an earlier listing has
 // of it, or nil.
 func (l *lister) read(fd int, path string, on system, d, old *dir, wait *sync.WaitGroup) {
 	defer unix.Close(fd)
-	at := time.Now().UnixNano()
+	at := stampNow()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		l.fail(&fs.PathError{Op: "listing", Path: path, Err: err})

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,7 +12,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -26,12 +26,15 @@ type Hash [sha256.Size]byte
 
 // Contents are in pack files: records of a header and the compressed content, in the order of
 // their arrival. Each process appends to packs of its own, which it locks, and reads all. A
-// record that a killed process has not completed is at the end of its pack and is ignored.
+// record that a killed process has not completed is at the end of its pack and is ignored, and
+// so are, after a crash of the system, the first damaged record of a pack and those that follow.
 // Reading verifies the hash.
 const (
 	packMagic  = 0x3175746d // mtu1
 	headerSize = 64
 	packEnd    = ".pack"
+	// syncedFile is the name of a file with the bytes of each pack that survive a crash of the system.
+	syncedFile = "synced"
 
 	// packSize is the size at which a new pack begins. Packs are removed as a whole, or written
 	// anew when less than half of their bytes is in use.
@@ -54,10 +57,11 @@ type place struct {
 }
 
 type pack struct {
-	path string
-	file *os.File
-	end  int64 // of the last complete record
-	own  bool  // written by this process
+	path   string
+	file   *os.File
+	end    int64 // of the last complete record
+	synced int64 // what precedes survives a crash of the system, and is not verified again
+	own    bool  // written by this process
 }
 
 // objects is a store of contents by hash. It is safe for concurrent use.
@@ -68,9 +72,8 @@ type objects struct {
 	mu    sync.Mutex
 	index map[Hash]place
 	packs map[string]*pack
-	write *pack   // nil: none yet
-	full  []*pack // written by this process and not synced yet, except write
-	bytes int64   // of all packs
+	write *pack // nil: none yet
+	bytes int64 // of all packs
 
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
@@ -102,6 +105,10 @@ func (o *objects) refresh() error {
 	if err != nil {
 		return err
 	}
+	var synced map[string]int64
+	if data, _, err := state.ReadTrusted(filepath.Join(o.dir, syncedFile), 1<<20); err == nil {
+		_ = json.Unmarshal(data, &synced) // if it is damaged, more is verified
+	}
 	for _, d := range list {
 		if !strings.HasSuffix(d.Name(), packEnd) || !d.Type().IsRegular() {
 			continue
@@ -115,7 +122,7 @@ func (o *objects) refresh() error {
 			if err != nil {
 				return err
 			}
-			p = &pack{path: file.Name(), file: file}
+			p = &pack{path: file.Name(), file: file, synced: synced[d.Name()]}
 			o.packs[d.Name()] = p
 		}
 		if !p.own {
@@ -127,7 +134,8 @@ func (o *objects) refresh() error {
 	return nil
 }
 
-// scan adds the records of a pack that follow its end.
+// scan adds the records of a pack that follow its end. It verifies those that a crash of the system may
+// have damaged: has and put rely on the index.
 func (o *objects) scan(p *pack) error {
 	info, err := p.file.Stat()
 	if err != nil {
@@ -143,6 +151,11 @@ func (o *objects) scan(p *pack) error {
 			return nil
 		}
 		at.pack, at.at = p, p.end+headerSize
+		if at.at+at.size > p.synced {
+			if _, err := o.read(hash, at); err != nil {
+				return nil
+			}
+		}
 		p.end = at.at + at.size
 		o.bytes += headerSize + at.size
 		if _, have := o.index[hash]; !have {
@@ -224,9 +237,6 @@ var writeAt = func(f *os.File, b []byte, at int64) (int, error) { return f.Write
 
 // begin begins a new pack.
 func (o *objects) begin() error {
-	if o.write != nil {
-		o.full = append(o.full, o.write)
-	}
 	name := strings.ToLower(rand.Text()) + packEnd
 	file, err := os.OpenFile(filepath.Join(o.dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -238,22 +248,43 @@ func (o *objects) begin() error {
 	return nil
 }
 
-// sync makes what this process has stored survive a crash of the system.
+// sync makes all contents that the index has survive a crash of the system, also those that other
+// processes have stored.
 func (o *objects) sync() error {
 	o.mu.Lock()
-	full, packs := len(o.full), slices.Clone(o.full)
-	if o.write != nil {
-		packs = append(packs, o.write)
+	ends := map[*pack]int64{}
+	for _, p := range o.packs {
+		if p.end > p.synced {
+			ends[p] = p.end
+		}
 	}
 	o.mu.Unlock()
-	for _, p := range packs {
+	if len(ends) == 0 {
+		return nil
+	}
+	for p := range ends {
 		if err := p.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) { // closed: a later pack has what is live
 			return err
 		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.full = slices.DeleteFunc(o.full, func(p *pack) bool { return slices.Contains(packs[:full], p) })
+	for p, end := range ends {
+		p.synced = max(p.synced, end)
+	}
+	synced := map[string]int64{}
+	for name, p := range o.packs {
+		synced[name] = p.synced
+	}
+	data, err := json.Marshal(synced)
+	if err != nil {
+		return err
+	}
+	// Without the file, the next process verifies more.
+	fresh := filepath.Join(o.dir, strings.ToLower(rand.Text())+".new")
+	if os.WriteFile(fresh, data, 0o600) != nil || os.Rename(fresh, filepath.Join(o.dir, syncedFile)) != nil {
+		_ = os.Remove(fresh)
+	}
 	return nil
 }
 
@@ -266,7 +297,15 @@ func (o *objects) get(hash Hash) ([]byte, error) {
 		at, ok = o.index[hash]
 	}
 	o.mu.Unlock()
-	if !ok || at.raw > maxExact {
+	if !ok {
+		return nil, errMissing
+	}
+	return o.read(hash, at)
+}
+
+// read returns the content of a record, after it has verified its hash.
+func (o *objects) read(hash Hash, at place) ([]byte, error) {
+	if at.raw > maxExact {
 		return nil, errMissing
 	}
 	body := make([]byte, at.size)
@@ -303,7 +342,7 @@ func (o *objects) collect(live map[Hash]bool, share int64) error {
 		}
 	}
 	for name, p := range maps.Clone(o.packs) { // rewrite adds packs
-		if p.end == 0 || used[p] > p.end/100*share {
+		if used[p] > p.end/100*share {
 			continue
 		}
 		if o.write == p {
@@ -340,22 +379,29 @@ func (o *objects) rewrite(p *pack, live map[Hash]bool) error {
 			return err
 		}
 	}
-	for _, written := range append(slices.Clone(o.full), o.write) {
-		if written == nil || written == p {
+	for _, written := range o.packs {
+		if written == p || !written.own || written.end == written.synced {
 			continue
 		}
 		if err := written.file.Sync(); err != nil {
 			return err
 		}
+		written.synced = written.end
 	}
-	o.full = nil
 	return nil
 }
 
+// close closes the packs, after it has synced what this process has stored.
 func (o *objects) close() error {
 	o.mu.Lock()
-	defer o.mu.Unlock()
+	wrote := o.write != nil
+	o.mu.Unlock()
 	var errs []error
+	if wrote {
+		errs = append(errs, o.sync())
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, p := range o.packs {
 		if p.own && p.end == 0 {
 			errs = append(errs, os.Remove(p.path))

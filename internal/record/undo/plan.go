@@ -183,8 +183,9 @@ func (u *restoration) linkedAsBefore(st *step) bool {
 	})
 }
 
-// expected reports whether the path is as the change left it, or as a killed undo leaves it: nothing, between removing a folder or its opposite and making the other, or a folder
-// with a mode in which files can be made.
+// expected reports whether the path is as the change left it, or as a killed undo leaves it. That is
+// nothing, where a folder replaces something else or the reverse, or a folder with a mode in which
+// files can be made.
 func (st *step) expected() bool {
 	if st.now.same(&st.After) || st.now.same(&st.Before) { // the latter with other hard links
 		return true

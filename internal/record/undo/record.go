@@ -228,7 +228,7 @@ func (r *Recording) end(ctx context.Context) string {
 	}
 	s.claim(r, changes)
 	set := &Set{Header: r.header(), Changes: changes}
-	if err := s.add(set, false); err != nil {
+	if err := s.add(set, r.pending != ""); err != nil { // durable in place of the file by Secure
 		s.o.Log.Warn("a change set cannot be stored", "error", err.Error())
 		return fmt.Sprintf("changes of this call cannot be undone: %s", plain.Line(reason(err)))
 	}

@@ -166,10 +166,15 @@ func (u *restoration) sweep() {
 			for _, spot := range left {
 				_ = spot.Remove(func(l *workspace.Look) error {
 					now, err := stateIn(l)
-					if err == nil && u.has(&now) && (now.Kind == Link || u.s.objects.has(now.Hash)) {
-						return nil
+					if err != nil || !u.has(&now) {
+						return errChanged
 					}
-					return errChanged
+					if now.Kind == File {
+						if _, err = u.s.objects.get(now.Hash); err == nil {
+							err = u.s.objects.sync()
+						}
+					}
+					return err
 				})
 				spot.Close()
 			}

@@ -140,20 +140,19 @@ const syncDelay = 5 * time.Second
 // syncLater syncs the contents and a file in the background.
 func (s *Store) syncLater(path string) {
 	s.starting.Lock()
-	s.unsynced = append(s.unsynced, path)
+	s.unsynced, s.unsyncedIn = append(s.unsynced, path), s.objects
 	first := len(s.unsynced) == 1
 	s.starting.Unlock()
 	if !first {
 		return
 	}
-	objects := s.objects
 	s.start(func() {
 		select {
 		case <-time.After(syncDelay):
 		case <-s.ctx.Done():
 		}
 		s.starting.Lock()
-		paths := s.unsynced
+		paths, objects := s.unsynced, s.unsyncedIn
 		s.unsynced = nil
 		s.starting.Unlock()
 		_ = objects.sync()

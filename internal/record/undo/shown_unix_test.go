@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestShow checks what is shown of a change set.
+// TestShow checks the diffs and notes of a change set.
 func TestShow(t *testing.T) {
 	c := newScene(t)
 	c.write("a", "one\ntwo\n")

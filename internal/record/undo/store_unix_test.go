@@ -105,7 +105,7 @@ func TestDamaged(t *testing.T) {
 	c := newScene(t)
 	c.write("a", "the old content")
 	c.call(func() { c.write("a", "new") })
-	packs, _ := filepath.Glob(filepath.Join(c.s.dir, "packs", "*"))
+	packs, _ := filepath.Glob(filepath.Join(c.s.dir, "packs", "*"+packEnd))
 	for _, p := range packs {
 		data, err := os.ReadFile(p)
 		if err != nil {
@@ -122,6 +122,94 @@ func TestDamaged(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(c.path("a")); string(data) != "new" {
 		t.Errorf("%q", data)
+	}
+}
+
+// TestCrash checks that contents that a crash of the system may have damaged are stored again, and that
+// a server syncs those that it uses of another one.
+func TestCrash(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *objects {
+		t.Helper()
+		o, err := openObjects(dir, Quota)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = o.close() })
+		return o
+	}
+	put := func(o *objects, text string) Hash {
+		t.Helper()
+		hash, err := o.put([]byte(text), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	synced := func(o *objects) (all bool) {
+		for _, p := range o.packs {
+			if p.end == 0 || p.synced != p.end {
+				return false
+			}
+		}
+		return len(o.packs) > 0
+	}
+	first := open()
+	one := put(first, "one")
+	if err := first.sync(); err != nil || !synced(first) {
+		t.Fatal(err, "not synced")
+	}
+	two, three := put(first, "two"), put(first, "three")
+	if _, err := first.write.file.WriteAt([]byte{0}, first.index[two].at); err != nil {
+		t.Fatal(err)
+	}
+	second := open()
+	if !second.has(one) || second.has(two) || second.has(three) {
+		t.Error(second.has(one), second.has(two), second.has(three))
+	}
+	put(second, "two")
+	if text, err := second.get(two); err != nil || string(text) != "two" {
+		t.Errorf("%q, %v", text, err)
+	}
+
+	dir = t.TempDir()
+	first = open()
+	put(first, "one")
+	second = open()
+	put(second, "one")
+	if second.write != nil || synced(second) {
+		t.Error("stored again, or synced by opening")
+	}
+	if err := second.sync(); err != nil || !synced(second) {
+		t.Error(err, "not synced")
+	}
+	if third := open(); !synced(third) {
+		t.Error("the next server verifies what was synced")
+	}
+}
+
+// TestLate checks that the change set of a call that may destroy files is synced before its answer,
+// and others a little later.
+func TestLate(t *testing.T) {
+	c := newScene(t)
+	for i, secure := range []bool{true, false} {
+		c.write("a", "old")
+		r, err := c.s.Begin(t.Context(), Call{Owner: me})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if secure {
+			if why := r.Secure(); why != "" {
+				t.Fatal(why)
+			}
+		}
+		c.write("a", "new")
+		r.End(t.Context())
+		c.s.starting.Lock()
+		if len(c.s.unsynced) != i {
+			t.Errorf("secure %v: %q", secure, c.s.unsynced)
+		}
+		c.s.starting.Unlock()
 	}
 }
 

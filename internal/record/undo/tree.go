@@ -52,7 +52,7 @@ const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 type content struct {
 	Hash   Hash
 	Target string
-	At     int64 // when reading it began, ns since 1970
+	At     int64 // when reading it began, by stampNow
 }
 
 // entry is a name in a dir.
@@ -68,16 +68,18 @@ type dir struct {
 	Entries []entry
 	Hidden  []string // temporary files of this program, which are not recorded
 
-	// seen is the stamp of the folder before its names were read, at the time at, in ns since 1970.
+	// seen is the stamp of the folder before its names were read, at the time at, by stampNow.
 	// Both are zero if a later listing must read them again: also after loading, since another
 	// server may have left out other paths.
 	seen stamp
 	at   int64
 }
 
-// has reports whether d has the names that are in its folder while that has a stamp.
+// has reports whether d has the names that are in its folder while that has a stamp. A file system
+// that stores only seconds (ext4 with small inodes) does not count: the same second comes again when
+// the clock is set back.
 func (d *dir) has(now stamp) bool {
-	return d != nil && d.seen == now && d.at-max(now.Modified, now.Changed) >= int64(young)
+	return d != nil && d.seen == now && now.Changed%int64(time.Second) != 0 && d.at-max(now.Modified, now.Changed) >= int64(young)
 }
 
 // list returns the names in d.

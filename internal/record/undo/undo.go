@@ -98,6 +98,7 @@ var copiers = max(2, min(runtime.GOMAXPROCS(0), 4))
 var (
 	errTooMany = fmt.Errorf("the roots have more than %d files", maxEntries)
 	errClosed  = errors.New("the server ends")
+	errNoTimes = errors.New("a file system such as FAT does not store when a file was changed")
 )
 
 // Options are the options of a Store. All fields are required except Skip, Quota and Now.
@@ -140,14 +141,15 @@ type Store struct {
 	other     sync.Mutex // for worktrees
 	worktrees []*Store   // the least recently used first
 
-	starting sync.Mutex // for filling, closed and unsynced
-	filling  sync.WaitGroup
-	closed   bool
-	fill     chan struct{} // held by the background fill
-	filled   atomic.Bool   // nothing is left to store
-	unsynced []string      // files that are being synced
-	ctx      context.Context
-	stop     context.CancelCauseFunc
+	starting   sync.Mutex // for filling, closed, unsynced and unsyncedIn
+	filling    sync.WaitGroup
+	closed     bool
+	fill       chan struct{} // held by the background fill
+	filled     atomic.Bool   // nothing is left to store
+	unsynced   []string      // change sets to sync
+	unsyncedIn *objects      // has their contents, unless it is closed, which syncs
+	ctx        context.Context
+	stop       context.CancelCauseFunc
 }
 
 // session returns the session of an owner as change sets have it.

@@ -113,7 +113,8 @@ func (w Worktree) Has(number int) bool {
 // Forget removes the store.
 func (w Worktree) Forget() error { return w.s.discard(func() bool { return true }) }
 
-// isGone reports whether the store is that of a worktree that does not exist any more.
+// isGone reports whether the store is that of a worktree that does not exist any more. If its parent
+// does not exist either, its file system may not be mounted.
 func (s *Store) isGone() bool {
 	if _, err := os.Lstat(filepath.Join(s.dir, worktreeFile)); err != nil {
 		return false
@@ -122,8 +123,9 @@ func (s *Store) isGone() bool {
 	if err != nil || len(roots) == 0 {
 		return false
 	}
-	_, err = os.Lstat(roots[0])
-	return errors.Is(err, fs.ErrNotExist)
+	_, err = os.Lstat(filepath.Dir(roots[0]))
+	_, gone := os.Lstat(roots[0])
+	return err == nil && errors.Is(gone, fs.ErrNotExist)
 }
 
 // worktree returns the first root of the store of a worktree, and "" for others.

@@ -108,7 +108,7 @@ func TestWorktrees(t *testing.T) {
 	if marks, _ := filepath.Glob(filepath.Join(c.state, "undo", "*", "live-*")); len(marks) != 0 {
 		t.Errorf("%q", marks)
 	}
-	// The stores of worktrees that are gone are removed sooner than others.
+	// The stores of worktrees that are gone are removed sooner than others, and those that exist are not.
 	ages := map[string]time.Duration{unused: maxGone / 2, gone: 2 * maxGone, base + "/5": 2 * maxGone}
 	for dir, age := range ages {
 		at := time.Now().Add(-age)
@@ -124,5 +124,12 @@ func TestWorktrees(t *testing.T) {
 		if _, err := os.Lstat(Dir(c.state, []string{dir})); (err == nil) != (dir != gone) {
 			t.Errorf("%s: %v", dir, err)
 		}
+	}
+	// Nor are those on a file system that is not mounted.
+	if err := errors.Join(c.s.Close(), os.Rename(base, base+"x"), c.open().Resume(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(Dir(c.state, []string{base + "/5"})); err != nil {
+		t.Error(err)
 	}
 }
