@@ -525,6 +525,62 @@ func TestSlow(t *testing.T) {
 	})
 }
 
+// late is a server that sends its state after a time.
+type late struct {
+	source
+	after time.Duration
+}
+
+func (l *late) Watch(ctx context.Context, send func(feed.Update) error) error {
+	select {
+	case <-time.After(l.after):
+		return l.source.Watch(ctx, send)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// TestFirst checks that the first snapshot has all servers that answer within findEvery, does not
+// wait for others, and comes at once without servers.
+func TestFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		after []time.Duration
+		at    time.Duration
+		want  int
+	}{
+		"none":   {nil, 0, 0},
+		"all":    {[]time.Duration{100 * time.Millisecond, 300 * time.Millisecond}, 300 * time.Millisecond, 2},
+		"silent": {[]time.Duration{100 * time.Millisecond, time.Hour}, findEvery, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				servers := map[string]feed.Source{}
+				for i, after := range c.after {
+					servers[fmt.Sprint(i)] = &late{after: after}
+				}
+				h := newHub(func() (map[string]feed.Source, error) { return servers, nil })
+				defer h.close()
+				began := time.Now()
+				s := h.join()
+				defer h.leave(s)
+				for {
+					select {
+					case <-s.ready:
+					case <-time.After(2 * findEvery):
+						t.Fatal("no snapshot")
+					}
+					if got := h.take(s); len(got) > 0 {
+						if n := strings.Count(string(got[0].data), `"name":"/work"`); got[0].event != "snapshot" || n != c.want || time.Since(began) != c.at {
+							t.Errorf("%s with %d servers after %v", got[0].event, n, time.Since(began))
+						}
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
 // silent is a server that refuses to be watched.
 type silent struct{ source }
 
