@@ -15,12 +15,12 @@ import (
 )
 
 // answers maps requests to the functions that answer them.
-var answers = map[string]func(l *Local, ctx context.Context, params json.RawMessage) (any, error){}
-
-func init() {
-	answers["approval"] = typed((*Local).approval)
-	answers["decide"] = typed((*Local).decide)
-	answers["reply"] = typed((*Local).reply)
+var answers = map[string]func(l *Local, ctx context.Context, params json.RawMessage) (any, error){
+	"approval": typed((*Local).approval), "decide": typed((*Local).decide), "reply": typed((*Local).reply),
+	"task": typed((*Local).taskOutput), "stop": typed((*Local).stop),
+	"session": typed((*Local).session), "change": typed((*Local).change), "undo": typed((*Local).undo),
+	"policy": typed((*Local).policy), "explain": typed((*Local).explain), "suggest": typed((*Local).suggest),
+	"audit": typed((*Local).audit),
 }
 
 // typed makes an answer of a function with parameters of a type.

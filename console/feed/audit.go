@@ -11,8 +11,6 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-func init() { answers["audit"] = typed((*Local).audit) }
-
 // maxEntries is the limit and the default of the entries of an answer.
 const (
 	maxEntries     = 500

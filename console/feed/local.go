@@ -259,7 +259,7 @@ func approvalOf(i approval.Item) Approval {
 		Since: ms(i.Since), Ends: ms(i.Ends), Approved: i.Approved, Always: i.Always, Opens: i.Subject.Opens, Further: approval.FurtherText(i), Questions: i.Questions, Size: len(i.Input),
 	}
 	if a.Always == "" && a.Questions == nil {
-		a.Covers = subjectText(i.Tool, i.Subject) + ", in the workspace " + i.Root
+		a.Covers = approval.SubjectText(i.Tool, i.Subject) + ", in the workspace " + i.Root
 	}
 	return a
 }
@@ -276,5 +276,3 @@ func (l *Local) Ask(ctx context.Context, op string, params json.RawMessage) (jso
 	}
 	return json.Marshal(out)
 }
-
-func subjectText(tool string, s approval.Subject) string { return approval.SubjectText(tool, s) }

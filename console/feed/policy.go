@@ -3,12 +3,9 @@ package feed
 import (
 	"context"
 	"encoding/json"
-)
 
-func init() {
-	answers["policy"] = typed((*Local).policy)
-	answers["explain"] = typed((*Local).explain)
-}
+	"mcp-toolset/internal/consent/approval"
+)
 
 // Policy is what decides on calls.
 type Policy struct {
@@ -45,11 +42,11 @@ func (l *Local) policy(context.Context, struct{}) (any, error) {
 			p.Problem = err.Error()
 		}
 		for _, e := range entries {
-			p.Always = append(p.Always, Always{e.Number, e.Tool, subjectText(e.Tool, e.Subject), append([]string{}, e.Roots...), ms(e.When)})
+			p.Always = append(p.Always, Always{e.Number, e.Tool, approval.SubjectText(e.Tool, e.Subject), append([]string{}, e.Roots...), ms(e.When)})
 		}
 	}
 	for _, d := range l.Approvals.Refusals() {
-		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, subjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
+		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, approval.SubjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
 	}
 	return p, nil
 }

@@ -13,12 +13,6 @@ import (
 	"mcp-toolset/session"
 )
 
-func init() {
-	answers["session"] = typed((*Local).session)
-	answers["change"] = typed((*Local).change)
-	answers["undo"] = typed((*Local).undo)
-}
-
 // maxSets is the limit of change sets of a session that are shown.
 const maxSets = 500
 
@@ -229,8 +223,11 @@ func (l *Local) set(q changeQuery) (*undo.Set, error) {
 		return nil, err
 	}
 	list, err := l.changes(o)
-	if err == nil && slices.ContainsFunc(list, func(c Change) bool { return c.N == q.N }) {
+	switch {
+	case slices.ContainsFunc(list, func(c Change) bool { return c.N == q.N }):
 		return l.Undo.Get(q.N)
+	case err != nil:
+		return nil, fmt.Errorf("reading the change sets: %w", err)
 	}
 	return nil, missing(fmt.Sprintf("the session has no change set %d", q.N), "Look at its changes.")
 }

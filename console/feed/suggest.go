@@ -15,8 +15,6 @@ import (
 	"mcp-toolset/policy"
 )
 
-func init() { answers["suggest"] = typed((*Local).suggest) }
-
 const (
 	// oftenExact and oftenSimilar are the numbers of approvals from which a rule is suggested: on
 	// exactly the same call, and on calls with the same beginning or of the same tool.

@@ -16,11 +16,6 @@ import (
 	"mcp-toolset/session"
 )
 
-func init() {
-	answers["stop"] = typed((*Local).stop)
-	answers["task"] = typed((*Local).taskOutput)
-}
-
 const (
 	// maxOutput is the limit of the text of a part of an output, in characters.
 	maxOutput = 64 << 10
