@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -178,7 +179,7 @@ func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, Path+"ap
 // fail answers with an error.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, e *feed.Error) {
 	if !isAPI(r) {
-		c.page(w, "refused.html", e.Status, e.Fact, e.Next)
+		c.door(w, e.Status, e.Fact, e.Next, "")
 		return
 	}
 	writeJSON(w, e.Status, map[string]string{"error": e.Fact, "next": e.Next})
@@ -198,9 +199,16 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // the client may have gone
 }
 
-// page writes an HTML file with a fact and a next step.
-func (c *Console) page(w http.ResponseWriter, name string, status int, fact, next string) {
-	text := strings.NewReplacer("{{FACT}}", html.EscapeString(sentence(fact)), "{{NEXT}}", html.EscapeString(next)).Replace(string(c.files[name].data))
+// loginForm is the form that sends the bearer token of an HTTP server.
+const loginForm = `<form method="post" action="login">
+<label for="token">Token of the server</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button class="main" type="submit">Log in</button>
+</form>`
+
+// door writes the page for a browser without access: a fact, a next step, and a form or "".
+func (c *Console) door(w http.ResponseWriter, status int, fact, next, form string) {
+	text := strings.NewReplacer("{{FACT}}", html.EscapeString(sentence(fact)), "{{NEXT}}", html.EscapeString(next), "{{FORM}}", form).Replace(string(c.files["door.html"].data))
 	w.Header().Set("Content-Type", kinds[".html"])
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
@@ -221,7 +229,7 @@ func (c *Console) outside(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, &feed.Error{Status: http.StatusUnauthorized, Fact: fact, Next: next})
 		return
 	}
-	c.page(w, "login.html", http.StatusUnauthorized, fact, "Enter the bearer token of the server, or "+strings.ToLower(next[:1])+next[1:])
+	c.door(w, http.StatusUnauthorized, fact, "Enter the bearer token of the server, or "+strings.ToLower(next[:1])+next[1:], loginForm)
 }
 
 // index serves the page.
@@ -270,10 +278,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 		if !c.Token(strings.TrimSpace(r.PostFormValue("token"))) {
 			if c.logins.failed(time.Now()) {
-				c.page(w, "refused.html", http.StatusTooManyRequests, "there were too many failed logins", "Wait a minute.")
+				c.door(w, http.StatusTooManyRequests, "there were too many failed logins", "Wait a minute, then log in again.", loginForm)
 				return
 			}
-			c.page(w, "login.html", http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.")
+			c.door(w, http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.", loginForm)
 			return
 		}
 		cookie, token = c.logins.begin()
@@ -283,11 +291,9 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["welcome.html"].data), "{{TOKEN}}", token))
 }
 
-// gets and posts list the requests of the API, with the operation of the feed.
+// gets and posts list the requests of the API. posts has the operation of the feed of each.
 var (
-	gets = map[string]string{
-		"approval": "approval", "task": "task", "session": "session", "change": "change", "policy": "policy", "suggest": "suggest", "audit": "audit",
-	}
+	gets  = []string{"stream", "approval", "task", "session", "change", "policy", "suggest", "audit"}
 	posts = map[string]string{"approval": "decide", "reply": "reply", "stop": "stop", "undo": "undo", "explain": "explain"}
 )
 
@@ -298,29 +304,22 @@ func (c *Console) api(w http.ResponseWriter, r *http.Request, name string) {
 		c.outside(w, r)
 		return
 	}
-	get, post := gets[name], posts[name]
+	get, post := slices.Contains(gets, name), posts[name]
 	switch {
-	case name == "stream":
-		get = name
-	case get == "" && post == "":
+	case !get && post == "":
 		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "there is no request " + strconv.Quote(name), Next: "Reload the page."})
-		return
-	}
-	switch {
 	case r.Method == http.MethodGet && name == "stream":
 		c.stream(w, r)
-	case r.Method == http.MethodGet && get != "":
-		c.ask(w, r, get, queryJSON(r.URL.Query()))
+	case r.Method == http.MethodGet && get:
+		c.ask(w, r, name, queryJSON(r.URL.Query()))
 	case r.Method == http.MethodPost && post != "":
 		c.change(w, r, login, post)
+	case post == "":
+		c.method(w, r, http.MethodGet)
+	case !get:
+		c.method(w, r, http.MethodPost)
 	default:
-		allowed := http.MethodGet
-		if get == "" {
-			allowed = http.MethodPost
-		} else if post != "" {
-			allowed = "GET, POST"
-		}
-		c.method(w, r, allowed)
+		c.method(w, r, "GET, POST")
 	}
 }
 

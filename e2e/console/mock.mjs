@@ -55,8 +55,7 @@ export async function mock(world) {
       return;
     }
     try {
-      let data = readFileSync(join(folder, name || 'index.html'));
-      if (!name || name.endsWith('.html')) data = Buffer.from(data.toString().replace('{{FACT}}', 'The link was used.').replace('{{NEXT}}', 'Get a new one.'));
+      const data = readFileSync(join(folder, name || 'index.html'));
       m.bytes += data.length;
       res.writeHead(200, { 'Content-Type': types[extname(name || 'index.html')] });
       res.end(data);
