@@ -6,7 +6,7 @@ import { liveView } from './live.js';
 import { policyView } from './policy.js';
 import { sessionsView } from './sessions.js';
 import { serverName } from './parts.js';
-import { connect, on, onApprovals, sorted, state } from './store.js';
+import { connect, onApprovals, onChange, sorted, state } from './store.js';
 import { plain } from './text.js';
 
 const views = [approvalsView(), liveView(), sessionsView(), policyView(), auditView()];
@@ -63,8 +63,8 @@ const states = {
 };
 const banners = {
   keyless: ['This page can show, but not decide or stop anything. ', 'Press Enter in the terminal of `mcp-toolset console` and open the link that it prints in this browser.'],
-  waiting: ['The console does not answer. ', 'This page tries again by itself; what it shows may be old. See whether `mcp-toolset console` still runs.'],
-  out: ['This page is no longer logged in. ', 'Press Enter in the terminal of `mcp-toolset console`, or start it again, and open the link that it prints.'],
+  waiting: ['The console does not answer. ', 'This page tries again by itself; it may show an old state. See whether `mcp-toolset console`, or the HTTP server, still runs.'],
+  out: ['This page is no longer logged in. ', 'Press Enter in the terminal of `mcp-toolset console`, or start it again, and open the link that it prints. At an HTTP server, reload this page and log in.'],
   full: ['Too many pages of the console are open. ', 'Close one; this page connects by itself.'],
 };
 
@@ -81,7 +81,7 @@ function showState() {
   fill($('banner'), b && el('p', null, el('b', null, b[0]), b[1]), problems.map((p) => el('p', null, p)));
 }
 
-on((topics) => {
+onChange((topics) => {
   if (topics.has('state') || topics.has('servers')) showState();
   counts();
   if (view.topics.some((t) => topics.has(t))) view.update(topics);

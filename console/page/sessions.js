@@ -1,7 +1,7 @@
-// The view of sessions: what they changed, called, planned and heard of; and undo.
+// The view of sessions: their changes, calls, work lists and events; and undo.
 import { ask, button, chip, el, empty, failed, fill, oops, select, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
+import { detail, facts, keepFocus, noServer, serverName, short, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { ago, block, clock, line, plain, show } from './text.js';
 
@@ -10,7 +10,7 @@ const shownChanges = 200; // at first
 
 const many = (n, one) => `${(n ?? 0).toLocaleString('en')} ${one}${n === 1 ? '' : 's'}`;
 const statuses = { completed: 'ok', in_progress: 'warn' };
-const whats = { created: 'add', added: 'add', deleted: 'del', removed: 'del' };
+const whats = { created: 'add', deleted: 'del' };
 
 export function sessionsView() {
   let current = null; // {key, item, data, tab, ...}
@@ -28,7 +28,7 @@ export function sessionsView() {
       open(s);
     },
     open: () => pane.focus(),
-    none: () => (servers.size === 0 ? empty('No server runs.', 'Start a client that uses mcp-toolset; its server appears here by itself.') : empty('No sessions yet.', 'A session begins when a client connects.')),
+    none: () => noServer() ?? empty('No sessions yet.', 'A session begins when a client connects.'),
   });
   const pane = detail('Session');
 
@@ -59,7 +59,7 @@ export function sessionsView() {
     if (!again) {
       const tab = current?.tab ?? 'changes';
       current = { key: s.key, item: s, tab, changes: new Map(), limit: shownChanges };
-      const focus = keep(pane);
+      const focus = keepFocus(pane);
       fill(pane, el('p', { className: 'empty' }, 'Loading'));
       focus(pane);
     }
@@ -86,7 +86,7 @@ export function sessionsView() {
       own.tab = id;
       draw();
     })]));
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     fill(pane, own.head, el('div', { className: 'tabs', role: 'group', 'aria-label': 'Show' }, [...own.tabs.values()]), own.body);
     focus(pane);
   }
