@@ -71,7 +71,7 @@ func (s *source) Ask(_ context.Context, op string, params json.RawMessage) (json
 	s.asked = append(s.asked, op+" "+string(params))
 	switch op {
 	case "stop":
-		return nil, &feed.Error{Status: http.StatusConflict, Fact: "call 1 has ended", Next: "Nothing is to be done."}
+		return nil, &feed.Error{Status: http.StatusConflict, Fact: "call 1 has ended", Next: "Nothing is left to stop."}
 	case "undo":
 		return nil, errors.New("the disk is full")
 	}
@@ -493,7 +493,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestSlow checks that what waits for a slow reader is bounded, and that the reader then gets the
+// TestSlow checks that the events that wait for a slow reader are bounded, and that it then gets the
 // whole state.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,7 @@ func typed[P any](f func(*Local, context.Context, P) (any, error)) func(*Local, 
 
 // Done is the answer to a request that changes something.
 type Done struct {
-	Text string `json:"text"` // what was done, as a sentence
+	Text string `json:"text"` // the change, as a sentence
 }
 
 type number struct {
@@ -63,7 +63,7 @@ type Part struct {
 func (l *Local) approval(ctx context.Context, p number) (any, error) {
 	items := l.Approvals.Items(p.Number)
 	if p.Number <= 0 || len(items) == 0 {
-		return nil, missing(fmt.Sprintf("approval %d does not wait any more", p.Number), "Look at what waits now.")
+		return nil, missing(fmt.Sprintf("approval %d does not wait any more", p.Number), "Look at the list of approvals.")
 	}
 	i := items[0]
 	s := Shown{Approval: approvalOf(i), Input: string(i.Input), Preview: i.Preview, Partial: i.Partial, Kind: "input"}
@@ -131,7 +131,7 @@ func (l *Local) decide(_ context.Context, d decision) (any, error) {
 		text = fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.", d.Number, title, approval.GrantedFor.Minutes())
 	case "always":
 		err = l.Approvals.Approve(d.Number, d.Key, true)
-		text = fmt.Sprintf("Approved %d, and always allowed: %s. `mcp-toolset approvals` lists what is always allowed, and takes it back.", d.Number, title)
+		text = fmt.Sprintf("Approved %d, and always allowed: %s. `mcp-toolset approvals` lists such permissions, and `--forget N` takes one back.", d.Number, title)
 	case "deny":
 		err = l.Approvals.Deny(d.Number, d.Key, d.Reason)
 		text = fmt.Sprintf("Declined %d: %s.", d.Number, title)
@@ -163,7 +163,7 @@ func (l *Local) reply(_ context.Context, r replied) (any, error) {
 
 func refusedDecision(err error) *Error {
 	if errors.Is(err, approval.ErrChanged) {
-		return &Error{http.StatusConflict, plain.Line(err.Error()), "Look at what waits now, then decide."}
+		return &Error{http.StatusConflict, plain.Line(err.Error()), "Look at the list of approvals, then decide."}
 	}
 	return Invalid(plain.Line(err.Error()), "Correct the answer, or use another one.")
 }

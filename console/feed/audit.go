@@ -114,7 +114,7 @@ func (l *Local) audit(_ context.Context, q auditQuery) (any, error) {
 	} else if found.Cut {
 		out.Problem = "The log is long: older entries were not looked at."
 	}
-	clients := l.clients()
+	clients := l.auditClients()
 	for i := range found.Entries {
 		e := &found.Entries[i]
 		out.Entries = append(out.Entries, Logged{
@@ -134,8 +134,8 @@ func (l *Local) audit(_ context.Context, q auditQuery) (any, error) {
 	return out, nil
 }
 
-// clients returns the names of clients by the ids of their sessions in the audit log.
-func (l *Local) clients() map[string]string {
+// auditClients returns the names of clients by the ids of their sessions in the audit log.
+func (l *Local) auditClients() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[string]string{}

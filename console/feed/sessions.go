@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/text/plain"
@@ -23,7 +24,7 @@ func (l *Local) list() []Session {
 	for _, u := range l.sessions {
 		all = append(all, u)
 	}
-	slices.SortFunc(all, func(a, b *used) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.order, b.order)) })
+	slices.SortFunc(all, func(a, b *used) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.view.ID, b.view.ID)) })
 	out := []Session{}
 	for _, u := range all {
 		v := u.view

@@ -25,7 +25,7 @@ const (
 	maxSamples   = 5
 )
 
-// Suggestions lists rules that would have allowed what the user approved often.
+// Suggestions lists rules that would have allowed calls that the user approved often.
 type Suggestions struct {
 	Rules   []Suggestion `json:"rules"`
 	Problem string       `json:"problem"` // why there are none; may be ""
