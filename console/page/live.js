@@ -8,7 +8,7 @@ import { Tail, ago, clock, line, plain, show, size, span } from './text.js';
 const lastBytes = 500_000; // of an output, that are shown first
 const shown = 10; // finished calls of a client, unless unfolded
 const stages = { waiting: 'waiting', deciding: 'being decided', settled: 'ready', running: 'running', done: 'finished' };
-const over = (t) => t.state !== 'running';
+const over = (t) => t.ended > 0;
 
 export function liveView() {
   let window = 300_000; // of the bars, in ms
