@@ -1,7 +1,7 @@
 // The console: views, navigation, keys, notifications and the state of the connection.
 import { approvalsView } from './approvals.js';
 import { auditView } from './audit.js';
-import { $, ask, el, fill, say, toast } from './dom.js';
+import { $, announce, ask, el, fill, toast } from './dom.js';
 import { liveView } from './live.js';
 import { policyView } from './policy.js';
 import { sessionsView } from './sessions.js';
@@ -98,8 +98,8 @@ onApprovals((all, fresh, first) => {
   titled = n;
   if (fresh.length === 0) return;
   const text = (a) => (a.questions ? `Question: ${plain(a.questions[0]?.question || a.title, 120)}` : `${plain(a.tool, 40)}: ${plain(a.title || a.reason, 120)}`);
-  if (first) return say(`${fresh.length} ${fresh.length === 1 ? 'call waits' : 'calls wait'} for approval`);
-  say(fresh.length > 3 ? `${fresh.length} new approvals` : `New approval: ${fresh.map(text).join('; ')}`);
+  if (first) return announce(`${fresh.length} ${fresh.length === 1 ? 'call waits' : 'calls wait'} for approval`);
+  announce(fresh.length > 3 ? `${fresh.length} new approvals` : `New approval: ${fresh.map(text).join('; ')}`);
   if (document.hasFocus() || globalThis.Notification?.permission !== 'granted') return;
   const note = new Notification(fresh.length > 1 ? `${fresh.length} calls wait for approval` : 'A call waits for approval', { body: text(fresh[0]), tag: 'mcp-toolset', icon: 'icon.svg' });
   note.onclick = () => {

@@ -1,5 +1,5 @@
 // The view of calls that wait for approval, and of questions.
-import { button, chip, el, empty, failed, fill, oops, say, toast } from './dom.js';
+import { announce, button, chip, el, empty, failed, fill, oops, toast } from './dom.js';
 import { List } from './list.js';
 import { detail, facts, keepFocus, noServer, serverName, short, split, untooled } from './parts.js';
 import { approvals, get, post } from './store.js';
@@ -10,7 +10,7 @@ import { ago, block, clock, holdsHidden, input, isExact, line, plain, show, span
 const arming = 1_000;
 
 export function approvalsView() {
-  const answered = new Map(); // id -> key of calls answered here, until the server says the same
+  const answered = new Map(); // id -> key of calls answered here, until the server reports it
   let current = null; // {id, item, data, phase, armed, busy, timer, stop}
 
   const list = new List({
@@ -50,7 +50,7 @@ export function approvalsView() {
   const ready = () => {
     if (!current || current.phase !== 'ready' || current.busy) return false;
     if (performance.now() >= current.armed) return true;
-    say('Not counted: the call has just appeared. Press again in a second');
+    announce('Not counted: the call has just appeared. Press again in a second');
     return false;
   };
 

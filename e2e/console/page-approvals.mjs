@@ -240,7 +240,7 @@ await check('focus and drafts survive live updates', (cs) => started(cs, {}, asy
   }
   equal(await page.evaluate(() => [document.activeElement.name, document.activeElement.value]), ['reason', 'because'], 'focus and draft');
   equal(await page.locator('.item.on').innerText().then((t) => t.includes('#1 ')), true, 'active row');
-  assert((await page.locator('#say').innerText()).includes('New approval'), 'new approvals are not announced');
+  assert((await page.locator('#announced').innerText()).includes('New approval'), 'new approvals are not announced');
   await page.keyboard.press('Escape');
   await go(page, 'sessions');
   await shown(page, 'details.change');

@@ -89,7 +89,7 @@ await check('deny with a reason that the model gets', (cs) => placed(cs, async (
   equal(content(file), undefined, 'file');
 }));
 
-await check('always: what it covers is shown, and holds', (cs) => placed(cs, async ({ place, server, page }) => {
+await check('always: the page names its extent, which holds', (cs) => placed(cs, async ({ place, server, page }) => {
   const file = join(place.outside, 'a.txt');
   await server.call('Write', { file_path: file, content: 'one\n' });
   await ready(page, 'a.txt');
@@ -228,7 +228,7 @@ await check('live and stop of a call', (cs) => placed(cs, async ({ server, page 
   await page.locator('.item.running', { hasText: 'sleep 600' }).click();
   await page.getByRole('button', { name: 'Stop this call' }).click();
   const text = await answer;
-  assert(text.startsWith('!') && /user/i.test(text) && /stop/i.test(text), `the model is not told who stopped it: ${text}`);
+  assert(text.startsWith('!') && /user/i.test(text) && /stop/i.test(text), `the answer does not name the user: ${text}`);
   await page.waitForFunction(() => document.querySelector('.totals').innerText.startsWith('0 running'));
 }));
 
@@ -281,7 +281,7 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
   const [serverID, number] = id.split(/:(?=\d+$)/);
   const { key } = await page.evaluate(([s, n]) => fetch(`api/approval?server=${encodeURIComponent(s)}&number=${n}`).then((r) => r.json()), [serverID, number]);
   const body = JSON.stringify({ server: serverID, number: Number(number), key, do: 'once' });
-  // Another program of this machine serves a page; cookies do not tell ports apart.
+  // Another program of this machine serves a page; cookies are shared by ports.
   const evil = createServer((req, res) => {
     res.setHeader('Content-Type', 'text/html');
     res.end('<!doctype html><title>evil</title><iframe name="f"></iframe><form method="post" enctype="text/plain" target="f"></form>');
