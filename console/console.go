@@ -1,11 +1,12 @@
-// Package console serves the console: a page in the user's browser that shows what servers do,
-// and that answers approvals and questions.
+// Package console serves the console: a page in the user's browser that shows the calls of servers
+// and answers approvals and questions.
 //
-// It is for one user, and guards itself: each request must name a host of this machine, come from
-// no other site and, except for the files of the page, have the cookie of a login. A login needs a
-// link that works once, for 60 seconds, or the bearer token of an HTTP server. What changes
-// something also needs a token in a header. The page holds it in the storage of its host and port,
-// since another program that serves pages on this machine, on another port, gets the cookie.
+// It is for one user, and checks each request: it must name a host of this machine, come from no
+// other site and, except for the files of the page, have the cookie of a login. A login needs a
+// link that works once, for 60 seconds, or the bearer token of an HTTP server. A request that
+// changes something also needs a token in a header. The page holds it in the storage of its host
+// and port, since another program that serves pages on this machine, on another port, gets the
+// cookie.
 package console
 
 import (
@@ -14,38 +15,22 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"html"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"mcp-toolset/console/feed"
 	"mcp-toolset/console/page"
-	"mcp-toolset/internal/text/plain"
 )
 
 // Path begins the paths of the console.
 const Path = "/console/"
-
-const (
-	// maxStreams is the limit of streams of events.
-	maxStreams = 20
-	// maxBody is the limit of the body of a request, in bytes.
-	maxBody = 4 << 20
-	// heartbeat is the interval of events on a stream without others, and writeWithin the timeout
-	// for a reader to take one.
-	heartbeat   = 15 * time.Second
-	writeWithin = 30 * time.Second
-)
 
 // Config holds the settings of a handler.
 type Config struct {
@@ -57,7 +42,7 @@ type Config struct {
 	// Token reports whether a text is the bearer token with which the form logs in. Nil: only
 	// links log in.
 	Token func(string) bool
-	// Hint tells the user how to get a new link.
+	// Hint is the next step for a user without a login, as a sentence.
 	Hint string
 }
 
@@ -289,146 +274,4 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: c.cookieName(), Value: cookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	w.Header().Set("Content-Type", kinds[".html"])
 	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["welcome.html"].data), "{{TOKEN}}", token))
-}
-
-// gets and posts list the requests of the API. posts has the operation of the feed of each.
-var (
-	gets  = []string{"stream", "approval", "task", "session", "change", "policy", "suggest", "audit"}
-	posts = map[string]string{"approval": "decide", "reply": "reply", "stop": "stop", "undo": "undo", "explain": "explain"}
-)
-
-// api serves the API.
-func (c *Console) api(w http.ResponseWriter, r *http.Request, name string) {
-	login := c.logins.find(r, c.cookieName())
-	if login == nil {
-		c.outside(w, r)
-		return
-	}
-	get, post := slices.Contains(gets, name), posts[name]
-	switch {
-	case !get && post == "":
-		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "there is no request " + strconv.Quote(name), Next: "Reload the page."})
-	case r.Method == http.MethodGet && name == "stream":
-		c.stream(w, r)
-	case r.Method == http.MethodGet && get:
-		c.ask(w, r, name, queryJSON(r.URL.Query()))
-	case r.Method == http.MethodPost && post != "":
-		c.change(w, r, login, post)
-	case post == "":
-		c.method(w, r, http.MethodGet)
-	case !get:
-		c.method(w, r, http.MethodPost)
-	default:
-		c.method(w, r, "GET, POST")
-	}
-}
-
-// change serves a request that changes something.
-func (c *Console) change(w http.ResponseWriter, r *http.Request, login *login, op string) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		c.fail(w, r, &feed.Error{Status: http.StatusUnsupportedMediaType, Fact: "Content-Type must be application/json", Next: "Reload the page."})
-		return
-	}
-	if !login.allows(r.Header.Get("X-Console")) {
-		writeJSON(w, http.StatusForbidden, map[string]string{"error": "the request has no valid header X-Console", "next": c.Hint, "code": "token"})
-		return
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		c.fail(w, r, feed.Invalid(fmt.Sprintf("the body of a request has at most %d bytes", maxBody), "Make it shorter."))
-		return
-	}
-	c.ask(w, r, op, data)
-}
-
-// queryJSON returns the parameters of a query as JSON. Numbers become numbers.
-func queryJSON(q url.Values) json.RawMessage {
-	out := map[string]any{}
-	for name := range q {
-		text := q.Get(name)
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && numeric[name] {
-			out[name] = n
-		} else {
-			out[name] = text
-		}
-	}
-	return encode(out)
-}
-
-// numeric lists the parameters of queries that are numbers.
-var numeric = map[string]bool{"number": true, "from": true, "n": true, "before": true, "limit": true}
-
-// ask passes a request to its server.
-func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params json.RawMessage) {
-	var to struct {
-		Server string `json:"server"`
-	}
-	if err := json.Unmarshal(params, &to); err != nil {
-		c.fail(w, r, feed.Invalid("the request is not a JSON object", "Reload the page."))
-		return
-	}
-	if op == "audit" && to.Server == "" {
-		c.auditAll(w, r, params)
-		return
-	}
-	sources, err := c.Servers()
-	source := sources[to.Server]
-	if err != nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Look at the state folder."})
-		return
-	}
-	if source == nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "the server does not run any more", Next: "Look at the list of servers."})
-		return
-	}
-	result, err := source.Ask(r.Context(), op, params)
-	var refused *feed.Error
-	switch {
-	case errors.As(err, &refused):
-		c.fail(w, r, refused)
-	case err != nil:
-		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Try again."})
-	default:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(result)
-	}
-}
-
-// stream sends events until the client, its login or the console ends.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
-	s := c.hub.join()
-	if s == nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusTooManyRequests, Fact: fmt.Sprintf("%d pages of the console are open already", maxStreams), Next: "Close one of them."})
-		return
-	}
-	defer c.hub.leave(s)
-	rc := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	for {
-		var out []byte
-		select {
-		case <-r.Context().Done():
-			return
-		case <-c.ended.Done():
-			return
-		case <-beat.C:
-			out = []byte("event: beat\ndata: {}\n\n")
-		case <-s.ready:
-			for _, m := range c.hub.take(s) {
-				out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", m.id, m.event, m.data)
-			}
-		}
-		if c.logins.find(r, c.cookieName()) == nil {
-			return
-		}
-		_ = rc.SetWriteDeadline(time.Now().Add(writeWithin))
-		if _, err := w.Write(out); err != nil {
-			return
-		}
-		if rc.Flush() != nil {
-			return
-		}
-	}
 }

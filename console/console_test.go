@@ -270,7 +270,7 @@ func TestRequests(t *testing.T) {
 	golden(t, "testdata/requests.txt", out.String())
 }
 
-// TestHeaders checks what protects the pages, and that the token of requests is in none.
+// TestHeaders checks the headers that protect the pages, and that no page has the token of requests.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.login(t)

@@ -61,8 +61,8 @@ func (l *logins) link(now time.Time) string {
 	return k
 }
 
-// redeem adds a login with a key and uses it up. If a key that was used is given again, one of both
-// users is not the user it was for: the login that it began ends.
+// redeem adds a login with a key, which then is used. The second use of a key ends the login of the
+// first, because either user may be an attacker.
 func (l *logins) redeem(given string, now time.Time) (cookie, token string, ok bool) {
 	h := hashOf(given)
 	l.mu.Lock()

@@ -97,7 +97,7 @@ func (l *Local) commandParts(ctx context.Context, i approval.Item) (out []Part) 
 		}
 		out = append(out, p)
 	}
-	// What needs the approval may be none of the parts, such as a redirection.
+	// Something other than a part may need the approval, such as a redirection.
 	if len(out) > 0 && !slices.ContainsFunc(out, func(p Part) bool { return p.NeedsApproval }) {
 		whole := Part{i.Subject.Value, true, i.Reason}
 		if len(out) == 1 {

@@ -155,7 +155,7 @@ func clientName(e *audit.Entry, clients map[string]string) string {
 	return e.Session
 }
 
-// titled lists the properties of inputs that name what a call is about, the best first.
+// titled lists the properties of inputs that describe a call best, in order of preference.
 var titled = []string{"command", "file_path", "notebook_path", "path", "url", "query", "pattern", "task_id", "prompt"}
 
 // titleOf returns one line on an input.

@@ -113,7 +113,7 @@ type Approval struct {
 	Ends      int64               `json:"ends"`
 	Approved  bool                `json:"approved"`
 	Always    string              `json:"always"` // why "always" is not offered; "" if it is
-	Covers    string              `json:"covers"` // what "always" also allows
+	Covers    string              `json:"covers"` // the extent of "always"
 	Opens     string              `json:"opens"`  // access beyond the workspace that an approval grants
 	Further   string              `json:"further"`
 	Questions []question.Question `json:"questions"`

@@ -527,6 +527,10 @@ func TestSuggest(t *testing.T) {
 	agreed(2, "Bash", `{"command":"curl -H [redacted] x"}`)
 	agreed(2, "mcp__s__t", `{"a":1}`)
 	agreed(1, "mcp__s__t", `{"prompt":"2"}`)
+	agreed(3, "mcp__s__same", `{"a":1}`)
+	for i := range 3 {
+		agreed(1, "mcp__s__u", fmt.Sprintf(`{"a":%d}`, i))
+	}
 	entries = append(entries, audit.Entry{Tool: "Bash", Input: json.RawMessage(`{"command":"make once"}`), Outcome: audit.OK, Decision: audit.Decision{Behavior: "allow", Layer: "default"}})
 	w := newWorld(t, Parts{
 		AddTo: "/home/u/settings.json",
@@ -551,7 +555,7 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 	want := []string{
-		"3 Bash(git push *) of git push origin main, git push origin dev", "3 mcp__s__t of , 2",
+		"3 Bash(git push *) of git push origin main, git push origin dev", "3 mcp__s__t of {\"a\":1}, 2", `3 mcp__s__u of {"a":0}, {"a":1}, {"a":2}`,
 		"2 Bash(git push origin main) of git push origin main", "2 Bash(rm -rf a b) of rm -rf a b", "2 Edit(//out/a.txt) of /out/a.txt", "2 WebFetch(domain:example.com) of https://Example.com:443/x",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {

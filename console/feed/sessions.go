@@ -81,7 +81,7 @@ type sessionQuery struct {
 	ID string `json:"id"`
 }
 
-// History is what happened in a session.
+// History describes the past of a session.
 type History struct {
 	Calls   []Past   `json:"calls"`
 	Changes []Change `json:"changes"`

@@ -276,7 +276,7 @@ export function approvalsView() {
 
   const element = split(list.element, pane);
   addEventListener('focus', arm);
-  // Who still types, such as into a field that was just replaced, decides nothing.
+  // A user who still types, such as into a field that was just replaced, decides nothing.
   addEventListener('keydown', () => performance.now() < current?.armed && arm(), true);
   document.addEventListener('visibilitychange', arm);
 

@@ -114,7 +114,7 @@ export function sessionsView() {
   }
 
   const drawCalls = () => calls.set((current.data.calls ?? []).filter((c) => (filter === 'commands' ? commands.has(c.tool) : filter === 'changes' ? !c.readOnly : filter === 'problems' ? c.outcome && c.outcome !== 'ok' : true)).map((c, i) => ({ ...c, key: `${c.id}/${i}` })).reverse());
-  const kinds = select('Show', [['all', 'All'], ['commands', 'Commands'], ['changes', 'What may change something'], ['problems', 'What did not end well']], filter, (v) => {
+  const kinds = select('Show', [['all', 'All'], ['commands', 'Commands'], ['changes', 'Calls that may change something'], ['problems', 'Calls that failed or were refused']], filter, (v) => {
     filter = v;
     drawCalls();
   });
@@ -122,7 +122,7 @@ export function sessionsView() {
   // drawChanges adds the new changes on top; those that are there, maybe unfolded, stay.
   function drawChanges(own) {
     const all = own.data.changes ?? [];
-    if (all.length === 0) return fill(own.list, empty('No changes that can be undone.', 'Writes and edits of this session appear here, with what they changed.'));
+    if (all.length === 0) return fill(own.list, empty('No changes that can be undone.', 'Writes and edits of this session appear here, with their diffs.'));
     own.list.querySelector('.empty')?.remove();
     const newest = [...all].sort((a, b) => b.n - a.n).slice(0, own.limit);
     let before = null;
@@ -203,7 +203,7 @@ export function sessionsView() {
     if (!current && !pane.firstChild) fill(pane, empty('Nothing selected.', 'Choose a session to see its changes, calls, work and events.'));
     const item = current && list.item(current.key);
     if (current && !item && current.item) {
-      if (!current.gone) pane.prepend(el('p', { className: 'note', role: 'status' }, 'This session has ended. What it shows is its last state.'));
+      if (!current.gone) pane.prepend(el('p', { className: 'note', role: 'status' }, 'This session has ended. This is its last state.'));
       current.gone = true;
     } else if (item && JSON.stringify(item) !== JSON.stringify(current.item)) {
       current.item = item;

@@ -1,6 +1,6 @@
 // The state that the event stream reports, and the requests of the API.
 
-// token returns what POST requests carry. The page after a login link stores it. Cookies
+// token returns the token that POST requests carry. The page after a login link stores it. Cookies
 // are shared by all ports of an address; this storage is not.
 function token() {
   try {

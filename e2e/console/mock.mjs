@@ -1,5 +1,5 @@
-// A server with the console's page and a made-up API, for what a real server cannot show
-// at will: many events, hostile names, failures.
+// A server with the console's page and a made-up API, for states that a real server cannot
+// show at will: many events, hostile names, failures.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';

@@ -138,7 +138,7 @@ await check('two tabs, two servers, and a server that starts again', (cs) => pla
   await waits(page, 1);
   await two.bringToFront();
   await two.waitForFunction(() => [...document.querySelectorAll('[role=option]')].some((o) => o.innerText.includes('not sent again yet')), null, { polling: 50 });
-  // One server is killed, with what waited in it, and starts again.
+  // One server is killed, with its waiting calls, and starts again.
   other.process.kill('SIGKILL');
   await waits(two, 0);
   const again = await place.server(join(place.dir, 'other'), 'other-client');
@@ -242,7 +242,7 @@ await check('a task: output, stop', (cs) => placed(cs, async ({ server, page }) 
   await page.waitForFunction(() => document.querySelector('.tasks .item.done'));
 }));
 
-await check('sessions: what changed, undo', (cs) => placed(cs, async ({ place, server, page }) => {
+await check('sessions: changes, undo', (cs) => placed(cs, async ({ place, server, page }) => {
   const file = join(place.root, 'a.txt');
   writeFileSync(file, 'before\n');
   const wrote = await server.call('Write', { file_path: file, content: 'after\n' });
