@@ -290,6 +290,8 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
   try {
     const other = await cs[0].newPage();
     await other.goto(`http://127.0.0.1:${evil.address().port}/`);
+    const navigation = (path) => other.waitForResponse((r) => r.request().isNavigationRequest() && new URL(r.url()).pathname === path);
+    const submitted = navigation('/console/api/approval');
     const tried = await other.evaluate(async ([base, text]) => {
       const out = [];
       for (const [mode, headers] of [['no-cors', { 'Content-Type': 'text/plain' }], ['cors', { 'Content-Type': 'application/json', 'X-Console': 'x' }], ['cors', { 'Content-Type': 'text/plain' }]]) {
@@ -306,6 +308,7 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
       return out;
     }, [c.base, body]);
     equal(tried, ['blocked', 'blocked', 'blocked', 'blocked'], 'requests of a foreign page');
+    equal((await submitted).status(), 403, 'status for a foreign form');
     // Without the header, or by GET, also the own page cannot.
     const own = await page.evaluate(async ([text, query]) => [
       await fetch('api/approval', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text }).then((r) => r.status),
@@ -314,19 +317,19 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
     ], [body, new URLSearchParams(JSON.parse(body)).toString()]);
     assert(own.every((s) => s >= 400 && s < 500), `own requests: ${own}`);
     // Clickjacking: a frame shows nothing of the console.
+    const framed = navigation('/console/');
     await other.evaluate((base) => {
       const f = document.createElement('iframe');
       f.src = base;
       document.body.append(f);
     }, c.base);
-    await until(() => other.frames().length > 2, 'the frame');
-    await other.waitForTimeout(300);
+    equal((await framed).status(), 403, 'status for a frame of a foreign page');
+    for (const f of other.frames().slice(1)) await f.waitForLoadState();
     for (const f of other.frames().slice(1)) assert(!(await f.evaluate(() => document.body?.innerText ?? '').catch(() => '')).includes('Approvals'), 'a foreign page frames the console');
     // DNS rebinding: the foreign name leads to the console's port.
     const rebound = await cs[0].newPage();
     const answer = await rebound.goto(c.base.replace('127.0.0.1', 'rebound.test'));
     equal(answer.status(), 403, 'status for a foreign name');
-    await page.waitForTimeout(100);
     assert((await server.call('Write', { file_path: file, content: 'one\n' })).includes('pending'), 'the call was approved');
     equal(content(file), undefined, 'file');
     await waits(page, 1);
