@@ -17,7 +17,8 @@ const (
 	// oldest ends.
 	maxKeys   = 20
 	maxLogins = 50
-	// maxFailures is the limit of failed logins within failWindow.
+	// maxFailures is the number of failed logins within failWindow after which each further one gets
+	// another status. The right token logs in all the same, so that nobody is locked out.
 	maxFailures = 20
 	failWindow  = time.Minute
 )

@@ -103,29 +103,28 @@ function put(s) {
 export const approvals = () => sorted().flatMap((s) => s.approvals.map((a) => ({ ...a, server: s.id, id: `${s.id}:${a.number}` })));
 
 const known = new Set(); // ids of the approvals seen, those that are still there
-let first = true;
 
-function seen() {
+function seen(first) {
   const now = approvals();
   const fresh = now.filter((a) => !known.has(a.id) && !a.approved);
   known.clear();
   for (const a of now) known.add(a.id);
   urgent(now, fresh, first);
-  first = false;
 }
 
 const topics = ['tasks', 'approvals', 'sessions'];
-const changedAll = () => {
-  seen();
+const changedAll = (first = false) => {
+  seen(first);
   for (const t of ['servers', 'calls', ...topics]) changed(t);
 };
 
 const handlers = {
   snapshot(d) {
-    servers.clear();
+    const first = !loaded;
     loaded = true;
+    servers.clear();
     for (const s of list(d.servers)) put(s);
-    changedAll();
+    changedAll(first);
   },
   server(d) {
     if (d.server) put(d.server);
@@ -150,7 +149,7 @@ for (const topic of topics) {
     const s = servers.get(d.id);
     if (!s) return;
     s[topic] = list(d[topic]);
-    if (topic === 'approvals') seen();
+    if (topic === 'approvals') seen(false);
     changed(topic);
   };
 }

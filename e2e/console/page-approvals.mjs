@@ -253,20 +253,34 @@ await check('focus and drafts survive live updates', (cs) => started(cs, {}, asy
   equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY', 'focus');
 }));
 
+// notes replaces the notifications of a page, which is not in front, with a list.
+const notes = (page, permission) => page.addInitScript((p) => {
+  globalThis.notes = [];
+  globalThis.Notification = class {
+    static permission = p;
+    static requestPermission = async () => (Notification.permission = 'granted');
+    constructor(title, options) {
+      globalThis.notes.push([title, options.body]);
+    }
+  };
+  document.hasFocus = () => false;
+}, permission);
+
+await check('approvals of the first snapshot are announced as a number, without notification', async (cs) => {
+  const m = await mock(world());
+  const page = await open(cs, null, storage(m.url));
+  await notes(page, 'granted');
+  await page.goto(m.url);
+  await page.waitForFunction(() => document.querySelector('#announced').innerText.includes('4 calls wait for approval'));
+  equal(await page.evaluate(() => globalThis.notes), [], 'notifications');
+  clean(page);
+  m.close();
+});
+
 await check('notifications are shown if the user agrees', async (cs) => {
   const m = await mock(world());
   const page = await open(cs, null, storage(m.url));
-  await page.addInitScript(() => {
-    globalThis.notes = [];
-    globalThis.Notification = class {
-      static permission = 'default';
-      static requestPermission = async () => (Notification.permission = 'granted');
-      constructor(title, options) {
-        globalThis.notes.push([title, options.body]);
-      }
-    };
-    document.hasFocus = () => false;
-  });
+  await notes(page, 'default');
   await page.goto(m.url);
   await page.waitForSelector('[data-state=live]');
   const shop = m.world.servers[0];
