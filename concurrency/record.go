@@ -44,17 +44,26 @@ type Record struct {
 	Times
 }
 
-// notify reports to the observer that the call has reached a stage.
+// notify reports to the observers that the call has reached a stage.
 func (t *Ticket) notify(stage Stage) {
 	s := t.lane.s
-	if s.config.Observe == nil {
+	observe, left := s.config.Observe, s.config.Left
+	if stage != StageLeft {
+		left = nil
+	}
+	if observe == nil && left == nil {
 		return
 	}
 	s.lock()
 	r := t.record()
 	s.mu.Unlock()
 	r.Stage = stage
-	s.config.Observe(r)
+	if observe != nil {
+		observe(r)
+	}
+	if left != nil {
+		left(r)
+	}
 }
 
 func (t *Ticket) record() Record {
@@ -67,7 +76,7 @@ func (t *Ticket) record() Record {
 // Present is a call that has not left.
 type Present struct {
 	Record        // with its Stage
-	Waits  string // what it waits for; "" if it does not wait
+	Waits  string // reason of its wait; "" if it does not wait
 }
 
 // Present returns all calls that have not left, in no order.

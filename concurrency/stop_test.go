@@ -50,11 +50,11 @@ func TestStop(t *testing.T) {
 			t.Errorf("%v", present)
 		}
 		if s.Stop(4, cause) {
-			t.Error("stopped what is not there")
+			t.Error("stopped a call that does not exist")
 		}
 		for _, n := range []uint64{3, second.number, 1} {
 			if !s.Stop(n, cause) {
-				t.Errorf("%d is not there", n)
+				t.Errorf("call %d is not found", n)
 			}
 		}
 		if err := <-first; !errors.Is(err, cause) {

@@ -244,12 +244,6 @@ func (t *Ticket) leave(effect func(), idle bool) {
 	}
 	if left {
 		t.notify(StageLeft)
-		if f := t.lane.s.config.Left; f != nil {
-			t.lane.s.lock()
-			r := t.record()
-			t.lane.s.mu.Unlock()
-			f(r)
-		}
 	}
 }
 

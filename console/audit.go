@@ -70,13 +70,13 @@ func auditOf(ctx context.Context, source feed.Source, id string, params json.Raw
 	return a
 }
 
-// merge returns the logs as one.
+// merge returns the logs as one, with the first of their problems.
 func merge(logs []*feed.Audit, limit int) feed.Audit {
 	if limit <= 0 || limit > maxMerged {
 		limit = maxMerged
 	}
 	out := feed.Audit{Entries: []feed.Logged{}}
-	problems, files, none := []string{}, map[string]bool{}, ""
+	files, none := map[string]bool{}, ""
 	for _, a := range logs {
 		switch {
 		case a == nil || a.File != "" && files[a.File]:
@@ -89,9 +89,7 @@ func merge(logs []*feed.Audit, limit int) feed.Audit {
 		out.Entries = append(out.Entries, a.Entries...)
 		out.Next = max(out.Next, a.Next)
 		out.File = cmp.Or(out.File, a.File)
-		if a.Problem != "" && !slices.Contains(problems, a.Problem) {
-			problems = append(problems, a.Problem)
-		}
+		out.Problem = cmp.Or(out.Problem, a.Problem)
 		if a.Counts != nil {
 			if out.Counts == nil {
 				out.Counts = &feed.Counts{ByTool: []feed.ByTool{}}
@@ -99,11 +97,8 @@ func merge(logs []*feed.Audit, limit int) feed.Audit {
 			out.Counts.Add(a.Counts)
 		}
 	}
-	if out.Problem = none; len(files) > 0 {
-		out.Problem = ""
-	}
-	if len(problems) > 0 {
-		out.Problem = problems[0]
+	if len(files) == 0 {
+		out.Problem = none
 	}
 	slices.SortStableFunc(out.Entries, func(a, b feed.Logged) int { return cmp.Compare(b.Time, a.Time) })
 	// Beyond the next of a log, its entries are not known yet.

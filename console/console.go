@@ -1,11 +1,12 @@
-// Package console serves the console: a page in the user's browser that shows what servers do,
-// and that answers approvals and questions.
+// Package console serves the console: a page in the user's browser that shows the calls of servers
+// and answers approvals and questions.
 //
-// It is for one user, and guards itself: each request must name a host of this machine, come from
-// no other site and, except for the files of the page, have the cookie of a login. A login needs a
-// link that works once, for 60 seconds, or the bearer token of an HTTP server. What changes
-// something also needs a token in a header. The page holds it in the storage of its host and port,
-// since another program that serves pages on this machine, on another port, gets the cookie.
+// It is for one user, and checks each request: it must name a host of this machine, come from no
+// other site and, except for the files of the page, have the cookie of a login. A login needs a
+// link that works once, for 60 seconds, or the bearer token of an HTTP server. A request that
+// changes something also needs a token in a header. The page holds it in the storage of its host
+// and port, since another program that serves pages on this machine, on another port, gets the
+// cookie.
 package console
 
 import (
@@ -14,12 +15,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"html"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -29,22 +27,10 @@ import (
 
 	"mcp-toolset/console/feed"
 	"mcp-toolset/console/page"
-	"mcp-toolset/internal/text/plain"
 )
 
 // Path begins the paths of the console.
 const Path = "/console/"
-
-const (
-	// maxStreams is the limit of streams of events.
-	maxStreams = 20
-	// maxBody is the limit of the body of a request, in bytes.
-	maxBody = 4 << 20
-	// heartbeat is the interval of events on a stream without others, and writeWithin the timeout
-	// for a reader to take one.
-	heartbeat   = 15 * time.Second
-	writeWithin = 30 * time.Second
-)
 
 // Config holds the settings of a handler.
 type Config struct {
@@ -56,7 +42,7 @@ type Config struct {
 	// Token reports whether a text is the bearer token with which the form logs in. Nil: only
 	// links log in.
 	Token func(string) bool
-	// Hint tells the user how to get a new link.
+	// Hint is the next step for a user without a login, as a sentence.
 	Hint string
 }
 
@@ -178,7 +164,7 @@ func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, Path+"ap
 // fail answers with an error.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, e *feed.Error) {
 	if !isAPI(r) {
-		c.page(w, "refused.html", e.Status, e.Fact, e.Next)
+		c.door(w, e.Status, e.Fact, e.Next, "")
 		return
 	}
 	writeJSON(w, e.Status, map[string]string{"error": e.Fact, "next": e.Next})
@@ -198,9 +184,16 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // the client may have gone
 }
 
-// page writes an HTML file with a fact and a next step.
-func (c *Console) page(w http.ResponseWriter, name string, status int, fact, next string) {
-	text := strings.NewReplacer("{{FACT}}", html.EscapeString(sentence(fact)), "{{NEXT}}", html.EscapeString(next)).Replace(string(c.files[name].data))
+// loginForm is the form that sends the bearer token of an HTTP server.
+const loginForm = `<form method="post" action="login">
+<label for="token">Token of the server</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button class="main" type="submit">Log in</button>
+</form>`
+
+// door writes the page for a browser without access: a fact, a next step, and a form or "".
+func (c *Console) door(w http.ResponseWriter, status int, fact, next, form string) {
+	text := strings.NewReplacer("{{FACT}}", html.EscapeString(sentence(fact)), "{{NEXT}}", html.EscapeString(next), "{{FORM}}", form).Replace(string(c.files["door.html"].data))
 	w.Header().Set("Content-Type", kinds[".html"])
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
@@ -221,7 +214,7 @@ func (c *Console) outside(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, &feed.Error{Status: http.StatusUnauthorized, Fact: fact, Next: next})
 		return
 	}
-	c.page(w, "login.html", http.StatusUnauthorized, fact, "Enter the bearer token of the server, or "+strings.ToLower(next[:1])+next[1:])
+	c.door(w, http.StatusUnauthorized, fact, "Enter the bearer token of the server, or "+strings.ToLower(next[:1])+next[1:], loginForm)
 }
 
 // index serves the page.
@@ -270,10 +263,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 		if !c.Token(strings.TrimSpace(r.PostFormValue("token"))) {
 			if c.logins.failed(time.Now()) {
-				c.page(w, "refused.html", http.StatusTooManyRequests, "there were too many failed logins", "Wait a minute.")
+				c.door(w, http.StatusTooManyRequests, "there were too many failed logins", "Wait a minute, then log in again.", loginForm)
 				return
 			}
-			c.page(w, "login.html", http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.")
+			c.door(w, http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.", loginForm)
 			return
 		}
 		cookie, token = c.logins.begin()
@@ -281,155 +274,4 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: c.cookieName(), Value: cookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
 	w.Header().Set("Content-Type", kinds[".html"])
 	_, _ = io.WriteString(w, strings.ReplaceAll(string(c.files["welcome.html"].data), "{{TOKEN}}", token))
-}
-
-// gets and posts list the requests of the API, with the operation of the feed.
-var (
-	gets = map[string]string{
-		"approval": "approval", "task": "task", "session": "session", "change": "change", "policy": "policy", "suggest": "suggest", "audit": "audit",
-	}
-	posts = map[string]string{"approval": "decide", "reply": "reply", "stop": "stop", "undo": "undo", "explain": "explain"}
-)
-
-// api serves the API.
-func (c *Console) api(w http.ResponseWriter, r *http.Request, name string) {
-	login := c.logins.find(r, c.cookieName())
-	if login == nil {
-		c.outside(w, r)
-		return
-	}
-	get, post := gets[name], posts[name]
-	switch {
-	case name == "stream":
-		get = name
-	case get == "" && post == "":
-		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "there is no request " + strconv.Quote(name), Next: "Reload the page."})
-		return
-	}
-	switch {
-	case r.Method == http.MethodGet && name == "stream":
-		c.stream(w, r)
-	case r.Method == http.MethodGet && get != "":
-		c.ask(w, r, get, queryJSON(r.URL.Query()))
-	case r.Method == http.MethodPost && post != "":
-		c.change(w, r, login, post)
-	default:
-		allowed := http.MethodGet
-		if get == "" {
-			allowed = http.MethodPost
-		} else if post != "" {
-			allowed = "GET, POST"
-		}
-		c.method(w, r, allowed)
-	}
-}
-
-// change serves a request that changes something.
-func (c *Console) change(w http.ResponseWriter, r *http.Request, login *login, op string) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		c.fail(w, r, &feed.Error{Status: http.StatusUnsupportedMediaType, Fact: "Content-Type must be application/json", Next: "Reload the page."})
-		return
-	}
-	if !login.allows(r.Header.Get("X-Console")) {
-		writeJSON(w, http.StatusForbidden, map[string]string{"error": "the request has no valid header X-Console", "next": c.Hint, "code": "token"})
-		return
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		c.fail(w, r, feed.Invalid(fmt.Sprintf("the body of a request has at most %d bytes", maxBody), "Make it shorter."))
-		return
-	}
-	c.ask(w, r, op, data)
-}
-
-// queryJSON returns the parameters of a query as JSON. Numbers become numbers.
-func queryJSON(q url.Values) json.RawMessage {
-	out := map[string]any{}
-	for name := range q {
-		text := q.Get(name)
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && numeric[name] {
-			out[name] = n
-		} else {
-			out[name] = text
-		}
-	}
-	return encode(out)
-}
-
-// numeric lists the parameters of queries that are numbers.
-var numeric = map[string]bool{"number": true, "from": true, "n": true, "before": true, "limit": true}
-
-// ask passes a request to its server.
-func (c *Console) ask(w http.ResponseWriter, r *http.Request, op string, params json.RawMessage) {
-	var to struct {
-		Server string `json:"server"`
-	}
-	if err := json.Unmarshal(params, &to); err != nil {
-		c.fail(w, r, feed.Invalid("the request is not a JSON object", "Reload the page."))
-		return
-	}
-	if op == "audit" && to.Server == "" {
-		c.auditAll(w, r, params)
-		return
-	}
-	sources, err := c.Servers()
-	source := sources[to.Server]
-	if err != nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Look at the state folder."})
-		return
-	}
-	if source == nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusNotFound, Fact: "the server does not run any more", Next: "Look at the list of servers."})
-		return
-	}
-	result, err := source.Ask(r.Context(), op, params)
-	var refused *feed.Error
-	switch {
-	case errors.As(err, &refused):
-		c.fail(w, r, refused)
-	case err != nil:
-		c.fail(w, r, &feed.Error{Status: http.StatusInternalServerError, Fact: plain.Line(err.Error()), Next: "Try again."})
-	default:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(result)
-	}
-}
-
-// stream sends events until the client, its login or the console ends.
-func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
-	s := c.hub.join()
-	if s == nil {
-		c.fail(w, r, &feed.Error{Status: http.StatusTooManyRequests, Fact: fmt.Sprintf("%d pages of the console are open already", maxStreams), Next: "Close one of them."})
-		return
-	}
-	defer c.hub.leave(s)
-	rc := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	for {
-		var out []byte
-		select {
-		case <-r.Context().Done():
-			return
-		case <-c.ended.Done():
-			return
-		case <-beat.C:
-			out = []byte("event: beat\ndata: {}\n\n")
-		case <-s.ready:
-			for _, m := range c.hub.take(s) {
-				out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", m.id, m.event, m.data)
-			}
-		}
-		if c.logins.find(r, c.cookieName()) == nil {
-			return
-		}
-		_ = rc.SetWriteDeadline(time.Now().Add(writeWithin))
-		if _, err := w.Write(out); err != nil {
-			return
-		}
-		if rc.Flush() != nil {
-			return
-		}
-	}
 }

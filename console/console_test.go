@@ -71,7 +71,7 @@ func (s *source) Ask(_ context.Context, op string, params json.RawMessage) (json
 	s.asked = append(s.asked, op+" "+string(params))
 	switch op {
 	case "stop":
-		return nil, &feed.Error{Status: http.StatusConflict, Fact: "call 1 has ended", Next: "Nothing is to be done."}
+		return nil, &feed.Error{Status: http.StatusConflict, Fact: "call 1 has ended", Next: "Nothing is left to stop."}
 	case "undo":
 		return nil, errors.New("the disk is full")
 	}
@@ -270,7 +270,7 @@ func TestRequests(t *testing.T) {
 	golden(t, "testdata/requests.txt", out.String())
 }
 
-// TestHeaders checks what protects the pages, and that the token of requests is in none.
+// TestHeaders checks the headers that protect the pages, and that no page has the token of requests.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.login(t)
@@ -493,7 +493,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestSlow checks that what waits for a slow reader is bounded, and that the reader then gets the
+// TestSlow checks that the events that wait for a slow reader are bounded, and that it then gets the
 // whole state.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -523,6 +523,62 @@ func TestSlow(t *testing.T) {
 		h.leave(slow)
 		h.close()
 	})
+}
+
+// late is a server that sends its state after a time.
+type late struct {
+	source
+	after time.Duration
+}
+
+func (l *late) Watch(ctx context.Context, send func(feed.Update) error) error {
+	select {
+	case <-time.After(l.after):
+		return l.source.Watch(ctx, send)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// TestFirst checks that the first snapshot has all servers that answer within findEvery, does not
+// wait for others, and comes at once without servers.
+func TestFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		after []time.Duration
+		at    time.Duration
+		want  int
+	}{
+		"none":   {nil, 0, 0},
+		"all":    {[]time.Duration{100 * time.Millisecond, 300 * time.Millisecond}, 300 * time.Millisecond, 2},
+		"silent": {[]time.Duration{100 * time.Millisecond, time.Hour}, findEvery, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				servers := map[string]feed.Source{}
+				for i, after := range c.after {
+					servers[fmt.Sprint(i)] = &late{after: after}
+				}
+				h := newHub(func() (map[string]feed.Source, error) { return servers, nil })
+				defer h.close()
+				began := time.Now()
+				s := h.join()
+				defer h.leave(s)
+				for {
+					select {
+					case <-s.ready:
+					case <-time.After(2 * findEvery):
+						t.Fatal("no snapshot")
+					}
+					if got := h.take(s); len(got) > 0 {
+						if n := strings.Count(string(got[0].data), `"name":"/work"`); got[0].event != "snapshot" || n != c.want || time.Since(began) != c.at {
+							t.Errorf("%s with %d servers after %v", got[0].event, n, time.Since(began))
+						}
+						return
+					}
+				}
+			})
+		})
+	}
 }
 
 // silent is a server that refuses to be watched.

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// findEvery is the interval in which the hub looks for new servers, while anyone watches.
+	// findEvery is the interval in which the hub looks for new servers while there is a stream. The
+	// first snapshot waits for their answers until the second look.
 	findEvery = time.Second
 	// mostCalls is the limit of finished calls of a server that a snapshot has.
 	mostCalls = 1000
@@ -35,6 +36,7 @@ type hub struct {
 	mu      sync.Mutex
 	streams map[*stream]bool
 	stop    context.CancelFunc // ends watching; nil: nothing is watched
+	begun   bool               // streams may have snapshots
 	done    sync.WaitGroup
 	state   map[string]*watched
 	last    uint64 // id of the last event
@@ -84,13 +86,36 @@ func (h *hub) join() *stream {
 	s.wake()
 	if h.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		h.stop = stop
-		h.find(ctx) // so that the first snapshot has the servers
+		h.stop, h.begun = stop, false
+		h.find(ctx)
+		h.settle()
 		h.done.Go(func() { h.follow(ctx) })
 	}
 	return s
 }
 
+// settle begins if all servers that were found have answered or ended. The caller must hold the lock.
+func (h *hub) settle() {
+	for _, w := range h.state {
+		if !w.known {
+			return
+		}
+	}
+	h.begin()
+}
+
+// begin lets streams have their first snapshot. The caller must hold the lock.
+func (h *hub) begin() {
+	if h.begun {
+		return
+	}
+	h.begun = true
+	for s := range h.streams {
+		s.wake()
+	}
+}
+
+// leave removes a stream. The last one ends all watching.
 func (h *hub) leave(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,11 +144,14 @@ func (s *stream) wake() {
 	}
 }
 
-// take returns what is to be sent to a stream.
+// take returns the next events of a stream.
 func (h *hub) take(s *stream) []message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s.whole {
+	switch {
+	case s.whole && !h.begun:
+		return nil
+	case s.whole:
 		s.whole, s.queue, s.bytes = false, nil, 0
 		return []message{h.snapshot()}
 	}
@@ -174,6 +202,14 @@ func (h *hub) send(event string, v any) {
 	}
 }
 
+// sendServer queues the whole state of a server. The caller must hold the lock.
+func (h *hub) sendServer(w *watched) { h.send("server", map[string]any{"server": w.whole()}) }
+
+// unanswered returns the state of a server that has not sent one.
+func unanswered(id string) feed.Server {
+	return feed.Server{ID: id, Name: id, Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}
+}
+
 // follow looks for servers until ctx ends.
 func (h *hub) follow(ctx context.Context) {
 	ticker := time.NewTicker(findEvery)
@@ -185,6 +221,7 @@ func (h *hub) follow(ctx context.Context) {
 		case <-ticker.C:
 			h.mu.Lock()
 			if ctx.Err() == nil {
+				h.begin()
 				h.find(ctx)
 			}
 			h.mu.Unlock()
@@ -226,9 +263,10 @@ func (h *hub) trouble(err error) {
 	if w := h.state[noServers]; w != nil && w.Problem == text {
 		return
 	}
-	w := &watched{known: true, Server: feed.Server{ID: noServers, Name: noServers, Problem: text, Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}}
+	w := &watched{known: true, Server: unanswered(noServers)}
+	w.Problem = text
 	h.state[noServers] = w
-	h.send("server", map[string]any{"server": w.whole()})
+	h.sendServer(w)
 }
 
 // watch follows one server until ctx or the server ends.
@@ -241,6 +279,7 @@ func (h *hub) watch(ctx context.Context, id string, source feed.Source, w *watch
 		}
 		w.known = true
 		h.apply(id, w, u)
+		h.settle()
 		return nil
 	})
 	h.mu.Lock()
@@ -248,6 +287,7 @@ func (h *hub) watch(ctx context.Context, id string, source feed.Source, w *watch
 	if ctx.Err() != nil {
 		return
 	}
+	defer h.settle()
 	w.alive = false
 	var refused *feed.Error
 	switch {
@@ -259,10 +299,10 @@ func (h *hub) watch(ctx context.Context, id string, source feed.Source, w *watch
 		}
 	case w.Problem != refused.Error(): // tried again with the next search
 		if !w.known {
-			w.Server = feed.Server{ID: id, Name: id, Tasks: []feed.Task{}, Approvals: []feed.Approval{}, Sessions: []feed.Session{}}
+			w.Server = unanswered(id)
 		}
 		w.known, w.Problem = true, refused.Error()
-		h.send("server", map[string]any{"server": w.whole()})
+		h.sendServer(w)
 	}
 }
 
@@ -272,7 +312,7 @@ func (h *hub) apply(id string, w *watched, u feed.Update) {
 		w.Server, w.finished, w.calls = *u.Server, nil, map[uint64]feed.Call{}
 		w.ID, w.Calls = id, nil
 		w.add(u.Server.Calls)
-		h.send("server", map[string]any{"server": w.whole()})
+		h.sendServer(w)
 		return
 	}
 	if len(u.Calls) > 0 {

@@ -17,7 +17,8 @@ const (
 	// oldest ends.
 	maxKeys   = 20
 	maxLogins = 50
-	// maxFailures is the limit of failed logins within failWindow.
+	// maxFailures is the number of failed logins within failWindow after which each further one gets
+	// another status. The right token logs in all the same, so that nobody is locked out.
 	maxFailures = 20
 	failWindow  = time.Minute
 )
@@ -61,8 +62,8 @@ func (l *logins) link(now time.Time) string {
 	return k
 }
 
-// redeem adds a login with a key and uses it up. If a key that was used is given again, one of both
-// users is not the user it was for: the login that it began ends.
+// redeem adds a login with a key, which then is used. The second use of a key ends the login of the
+// first, because either user may be an attacker.
 func (l *logins) redeem(given string, now time.Time) (cookie, token string, ok bool) {
 	h := hashOf(given)
 	l.mu.Lock()

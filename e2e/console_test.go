@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,7 +130,7 @@ func (p *consolePage) post(name, body string) string {
 	return fmt.Sprintf("%d %s", a.StatusCode, strings.TrimSpace(string(answer)))
 }
 
-// consoleServer is a server in events, with what the tests look at.
+// consoleServer is a server in events, with the fields that the tests read.
 type consoleServer struct {
 	ID, Transport string
 	Process       int
@@ -138,8 +139,9 @@ type consoleServer struct {
 		Lane, Title, Stage, Outcome string
 	}
 	Approvals []struct {
-		Number int
-		Key    string
+		Number     int
+		Key, Title string
+		Approved   bool
 	}
 }
 
@@ -185,19 +187,21 @@ func (p *consolePage) server() (s consoleServer) {
 	return s
 }
 
-// approval waits for a pending approval.
-func (p *consolePage) approval() (number int, key string) {
+// approval waits for the pending approval of a call with a title.
+func (p *consolePage) approval(title string) (number int, key string) {
 	p.t.Helper()
 	p.until("approvals", func(data string) bool {
 		var s consoleServer
 		if err := json.Unmarshal([]byte(data), &s); err != nil {
 			p.t.Fatal(err)
 		}
-		if len(s.Approvals) == 0 {
-			return false
+		for _, a := range s.Approvals {
+			if a.Title == title && !a.Approved {
+				number, key = a.Number, a.Key
+				return true
+			}
 		}
-		number, key = s.Approvals[0].Number, s.Approvals[0].Key
-		return true
+		return false
 	})
 	return number, key
 }
@@ -213,7 +217,7 @@ func TestConsole(t *testing.T) {
 	p := openConsole(t, state)
 	p.until("snapshot", func(data string) bool { return strings.TrimSpace(data) == `{"servers":[]}` })
 	t.Run("server", func(t *testing.T) {
-		ann := joinServer(t, serveIn(t, state, root, "--mode", "default").url, "ann", false)
+		ann := joinServer(t, serveIn(t, state, root, "--mode", "default", "--audit", filepath.Join(base, "audit.jsonl")).url, "ann", false)
 		s := p.server()
 		if s.Transport != "http" || s.Process == 0 {
 			t.Errorf("%+v", s)
@@ -222,7 +226,7 @@ func TestConsole(t *testing.T) {
 		if got := ann.call("Bash", remove); !strings.Contains(got, "approval 1 is pending") {
 			t.Fatalf("%s", got)
 		}
-		number, key := p.approval()
+		number, key := p.approval("Run rm -rf old; echo done >> log")
 		if _, shown := p.get(fmt.Sprintf("api/approval?server=%s&number=%d", s.ID, number)); !strings.Contains(shown, `"text":"rm -rf old","needsApproval":true`) || !strings.Contains(shown, `"text":"echo done","needsApproval":false`) {
 			t.Errorf("%s", shown)
 		}
@@ -239,6 +243,23 @@ func TestConsole(t *testing.T) {
 		}
 		if log, err := os.ReadFile(filepath.Join(root, "log")); string(log) != "done\n" {
 			t.Errorf("the call has run %q, %v", log, err)
+		}
+		// A call that was approved twice becomes a suggested rule, from the audit log.
+		const again = `{"command":"rm -rf old"}`
+		for range 2 {
+			ann.call("Bash", again)
+			number, key = p.approval("Run rm -rf old")
+			p.post("approval", fmt.Sprintf(`{"server":%q,"number":%d,"key":%q,"do":"once"}`, s.ID, number, key))
+			ann.call("Bash", again)
+		}
+		if status, got := p.get("api/suggest?server=" + s.ID); status != http.StatusOK || !strings.Contains(got, `{"rule":"Bash(rm -rf old)","count":2,"calls":["rm -rf old"],`) {
+			t.Errorf("%d %s", status, got)
+		}
+		// The log of one server and of all has the calls with their counts.
+		for _, query := range []string{"server=" + s.ID + "&outcome=ok", "outcome=ok"} {
+			if _, got := p.get("api/audit?" + query); !strings.Contains(got, `"client":"ann","session":`) || !strings.Contains(got, `"counts":{"calls":3,"denied":0,"failed":0,"byTool":[{"tool":"Bash","calls":3,`) {
+				t.Errorf("%s: %s", query, got)
+			}
 		}
 		// A running call is stopped from here.
 		answer := make(chan string, 1)
@@ -273,6 +294,62 @@ func TestConsole(t *testing.T) {
 		serveIn(t, state, root)
 		p.server()
 	})
+}
+
+// TestConsoleOpens checks that the console opens its address in the default browser, and reports
+// when there is none.
+func TestConsoleOpens(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the browser is found in another way")
+	}
+	for _, present := range []bool{true, false} {
+		t.Run(fmt.Sprint(present), func(t *testing.T) {
+			bin := t.TempDir()
+			opener := filepath.Join(bin, "xdg-open")
+			var opened *os.File
+			if present {
+				if err := os.WriteFile(opener, []byte("#!/bin/sh\necho \"$1\" > \"$0.fifo\"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Mkfifo(opener+".fifo", 0o600); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				if opened, err = os.OpenFile(opener+".fifo", os.O_RDWR, 0); err != nil {
+					t.Fatal(err)
+				}
+				defer opened.Close()
+			}
+			cmd := exec.Command(binary(t), "console")
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "PATH="+bin, "MCP_TOOLSET_STATE_DIR="+t.TempDir())
+			var report strings.Builder
+			cmd.Stderr = &report
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			link, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Error(err)
+			}
+			if present {
+				_ = opened.SetReadDeadline(time.Now().Add(time.Minute)) // only a failure reaches it
+				if got, err := bufio.NewReader(opened).ReadString('\n'); got != link {
+					t.Errorf("opened %q, not %q, %v", got, link, err)
+				}
+			}
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Contains(report.String(), "no browser could be opened ("); got == present {
+				t.Errorf("%s", report.String())
+			}
+		})
+	}
 }
 
 // TestConsoleHTTP logs in to the console of an HTTP server with its bearer token, and sees that

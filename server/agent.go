@@ -94,7 +94,7 @@ func (a *Agent) arrive(tool string, args json.RawMessage, ask any, unrun bool) f
 		a.s.used(a.conv.session)
 		if full != nil {
 			a.s.Pipeline.Refused(ctx, r, full)
-			return failed(tool + ": refused: too many calls are waiting. Send this one again when some are answered.")
+			return failed(tool + tooMany)
 		}
 		resp, err := a.s.run(ctx, r)
 		var unknown *tools.UnknownTool

@@ -80,6 +80,9 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 	in.tool, in.found, req.Params.Name = t.Name, t, carrier
 }
 
+// tooMany follows the name of a tool in the answer to a call that found its lane full.
+const tooMany = ": refused: too many calls are waiting. Send this one again when some are answered."
+
 // handle runs one tools/call.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
@@ -89,7 +92,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	}
 	if in.ticket == nil {
 		s.refused(ctx, in.conv, req, concurrency.ErrFull)
-		return mcp.NewToolResultError(in.tool + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
+		return mcp.NewToolResultError(in.tool + tooMany), nil
 	}
 	s.notifyLoaded(ctx, in.conv)
 	out := &notifier{ctx: ctx, send: in.notify}

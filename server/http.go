@@ -55,7 +55,7 @@ type HTTP struct {
 	AllowHosts   []string // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
 	Metrics      http.Handler // handler of /metrics, which needs the token too; may be nil
-	Console      http.Handler // serves the paths below /console and guards itself, after the host; may be nil
+	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
 }
 

@@ -27,7 +27,7 @@ const (
 //go:embed views
 var viewFiles embed.FS
 
-// viewMeta describes to the host what a view needs: nothing.
+// viewMeta declares to the host that a view needs no access.
 var viewMeta = map[string]any{metaUI: map[string]any{
 	"csp":           map[string]any{"connectDomains": []string{}, "resourceDomains": []string{}, "frameDomains": []string{}, "baseUriDomains": []string{}},
 	"prefersBorder": true,

@@ -15,12 +15,12 @@ import (
 )
 
 // answers maps requests to the functions that answer them.
-var answers = map[string]func(l *Local, ctx context.Context, params json.RawMessage) (any, error){}
-
-func init() {
-	answers["approval"] = typed((*Local).approval)
-	answers["decide"] = typed((*Local).decide)
-	answers["reply"] = typed((*Local).reply)
+var answers = map[string]func(l *Local, ctx context.Context, params json.RawMessage) (any, error){
+	"approval": typed((*Local).approval), "decide": typed((*Local).decide), "reply": typed((*Local).reply),
+	"task": typed((*Local).taskOutput), "stop": typed((*Local).stop),
+	"session": typed((*Local).session), "change": typed((*Local).change), "undo": typed((*Local).undo),
+	"policy": typed((*Local).policy), "explain": typed((*Local).explain), "suggest": typed((*Local).suggest),
+	"audit": typed((*Local).audit),
 }
 
 // typed makes an answer of a function with parameters of a type.
@@ -36,7 +36,7 @@ func typed[P any](f func(*Local, context.Context, P) (any, error)) func(*Local, 
 
 // Done is the answer to a request that changes something.
 type Done struct {
-	Text string `json:"text"` // what was done, as a sentence
+	Text string `json:"text"` // the change, as a sentence
 }
 
 type number struct {
@@ -63,7 +63,7 @@ type Part struct {
 func (l *Local) approval(ctx context.Context, p number) (any, error) {
 	items := l.Approvals.Items(p.Number)
 	if p.Number <= 0 || len(items) == 0 {
-		return nil, missing(fmt.Sprintf("approval %d does not wait any more", p.Number), "Look at what waits now.")
+		return nil, missing(fmt.Sprintf("approval %d does not wait any more", p.Number), "Look at the list of approvals.")
 	}
 	i := items[0]
 	s := Shown{Approval: approvalOf(i), Input: string(i.Input), Preview: i.Preview, Partial: i.Partial, Kind: "input"}
@@ -97,7 +97,7 @@ func (l *Local) commandParts(ctx context.Context, i approval.Item) (out []Part) 
 		}
 		out = append(out, p)
 	}
-	// What needs the approval may be none of the parts, such as a redirection.
+	// Something other than a part may need the approval, such as a redirection.
 	if len(out) > 0 && !slices.ContainsFunc(out, func(p Part) bool { return p.NeedsApproval }) {
 		whole := Part{i.Subject.Value, true, i.Reason}
 		if len(out) == 1 {
@@ -131,7 +131,7 @@ func (l *Local) decide(_ context.Context, d decision) (any, error) {
 		text = fmt.Sprintf("Approved %d: %s. The same call, sent again in the next %v minutes, runs once.", d.Number, title, approval.GrantedFor.Minutes())
 	case "always":
 		err = l.Approvals.Approve(d.Number, d.Key, true)
-		text = fmt.Sprintf("Approved %d, and always allowed: %s. `mcp-toolset approvals` lists what is always allowed, and takes it back.", d.Number, title)
+		text = fmt.Sprintf("Approved %d, and always allowed: %s. `mcp-toolset approvals` lists such permissions, and `--forget N` takes one back.", d.Number, title)
 	case "deny":
 		err = l.Approvals.Deny(d.Number, d.Key, d.Reason)
 		text = fmt.Sprintf("Declined %d: %s.", d.Number, title)
@@ -163,7 +163,7 @@ func (l *Local) reply(_ context.Context, r replied) (any, error) {
 
 func refusedDecision(err error) *Error {
 	if errors.Is(err, approval.ErrChanged) {
-		return &Error{http.StatusConflict, plain.Line(err.Error()), "Look at what waits now, then decide."}
+		return &Error{http.StatusConflict, plain.Line(err.Error()), "Look at the list of approvals, then decide."}
 	}
 	return Invalid(plain.Line(err.Error()), "Correct the answer, or use another one.")
 }

@@ -11,8 +11,6 @@ import (
 	"mcp-toolset/internal/text/plain"
 )
 
-func init() { answers["audit"] = typed((*Local).audit) }
-
 // maxEntries is the limit and the default of the entries of an answer.
 const (
 	maxEntries     = 500
@@ -116,7 +114,7 @@ func (l *Local) audit(_ context.Context, q auditQuery) (any, error) {
 	} else if found.Cut {
 		out.Problem = "The log is long: older entries were not looked at."
 	}
-	clients := l.clients()
+	clients := l.auditClients()
 	for i := range found.Entries {
 		e := &found.Entries[i]
 		out.Entries = append(out.Entries, Logged{
@@ -136,8 +134,8 @@ func (l *Local) audit(_ context.Context, q auditQuery) (any, error) {
 	return out, nil
 }
 
-// clients returns the names of clients by the ids of their sessions in the audit log.
-func (l *Local) clients() map[string]string {
+// auditClients returns the names of clients by the ids of their sessions in the audit log.
+func (l *Local) auditClients() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := map[string]string{}
@@ -157,7 +155,7 @@ func clientName(e *audit.Entry, clients map[string]string) string {
 	return e.Session
 }
 
-// titled lists the properties of inputs that name what a call is about, the best first.
+// titled lists the properties of inputs that describe a call best, in order of preference.
 var titled = []string{"command", "file_path", "notebook_path", "path", "url", "query", "pattern", "task_id", "prompt"}
 
 // titleOf returns one line on an input.

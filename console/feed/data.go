@@ -1,10 +1,10 @@
-// Package feed describes one running server to the console: what happens now, as updates for
-// whoever watches, and answers to requests. It is used in the process of the server (Local) and
-// from another process of the same user, through the server's private socket (Remote).
+// Package feed describes one running server to the console: its state, as updates for watchers,
+// and answers to requests. It is used in the process of the server (Local) and from another
+// process of the same user, through the server's private socket (Remote).
 //
-// Nothing is computed while no one watches, except that the scheduler's observer retains the last
-// finished calls (Ring). A watcher is sent differences to what it was sent before, computed when
-// it can take them; so a slow watcher costs no memory and delays no call.
+// Nothing is computed without a watcher, except that the scheduler's observer retains the last
+// finished calls (Ring). A watcher gets the differences to its state, computed when it can take
+// them; so a slow watcher costs no memory and delays no call.
 package feed
 
 import (
@@ -51,7 +51,7 @@ type Update struct {
 
 // Server is the state of a server. Its lists are never nil.
 type Server struct {
-	ID        string     `json:"id"`
+	ID        string     `json:"id"`   // set by the reader of the feed
 	Name      string     `json:"name"` // its roots
 	Process   int        `json:"process"`
 	Version   string     `json:"version"`
@@ -79,7 +79,7 @@ type Call struct {
 	Settled    int64  `json:"settled"`
 	Started    int64  `json:"started"`
 	Left       int64  `json:"left"`
-	Waits      string `json:"waits"` // what it waits for
+	Waits      string `json:"waits"` // reason of the wait; "" if it does not wait
 	Cancelled  bool   `json:"cancelled"`
 	Shared     bool   `json:"shared"`
 	Outcome    string `json:"outcome"` // of package audit; "" if it is not known
@@ -113,7 +113,7 @@ type Approval struct {
 	Ends      int64               `json:"ends"`
 	Approved  bool                `json:"approved"`
 	Always    string              `json:"always"` // why "always" is not offered; "" if it is
-	Covers    string              `json:"covers"` // what "always" also allows
+	Covers    string              `json:"covers"` // the extent of "always"
 	Opens     string              `json:"opens"`  // access beyond the workspace that an approval grants
 	Further   string              `json:"further"`
 	Questions []question.Question `json:"questions"`

@@ -66,7 +66,7 @@ func newWorld(t *testing.T, parts Parts) *world {
 	ring := new(Ring)
 	scheduler := concurrency.New(concurrency.Config{Left: ring.Add, Now: time.Now})
 	l := New(Config{
-		ID: "s1", Name: "/work", Version: "v", Transport: "stdio", Mode: "default", Process: 1, Roots: []string{"/work"}, Scheduler: scheduler, Ring: ring, Approvals: store, Log: log, Parts: parts,
+		Name: "/work", Version: "v", Transport: "stdio", Mode: "default", Process: 1, Roots: []string{"/work"}, Scheduler: scheduler, Ring: ring, Approvals: store, Parts: parts,
 	})
 	store.Socket().Handle(Word, Handler(l))
 	t.Cleanup(func() {
@@ -188,7 +188,8 @@ func request(t *testing.T, i approval.Item) approval.Request {
 	}
 }
 
-// TestDecide checks that an answer is bound to what was shown, and that the call then runs once.
+// TestDecide checks that an answer is bound to the state that its key names, and that the call then
+// runs once.
 func TestDecide(t *testing.T) {
 	w := newWorld(t, Parts{Explain: func(context.Context, string, string, json.RawMessage) pipeline.Explanation {
 		return pipeline.Explanation{
@@ -214,7 +215,7 @@ func TestDecide(t *testing.T) {
 	if n, err := w.store.Pend(changed); n != i.Number || err != nil {
 		t.Fatal(n, err)
 	}
-	if got := decide(i.Key, "once"); got != "409 approval 1 has changed since it was shown. Look at what waits now, then decide." {
+	if got := decide(i.Key, "once"); got != "409 approval 1 has changed since it was shown. Look at the list of approvals, then decide." {
 		t.Errorf("%s", got)
 	}
 	i = w.store.Items(1)[0]
@@ -224,28 +225,28 @@ func TestDecide(t *testing.T) {
 	if got := decide(i.Key, "once"); got != `{"text":"Approved 1: Bash, Run ls \u0026\u0026 make. The same call, sent again in the next 15 minutes, runs once."}` {
 		t.Errorf("%s", got)
 	}
-	if got := decide(i.Key, "once"); got != "409 approval 1 was approved already; let the model send the same call again. Look at what waits now, then decide." {
+	if got := decide(i.Key, "once"); got != "409 approval 1 was approved already; let the model send the same call again. Look at the list of approvals, then decide." {
 		t.Errorf("%s", got)
 	}
 	if !w.store.Take(request(t, i)) || w.store.Take(request(t, i)) {
 		t.Error("the call does not run exactly once")
 	}
-	if got := decide(i.Key, "deny"); got != "409 approval 1 was approved, and the call was sent again. Look at what waits now, then decide." {
+	if got := decide(i.Key, "deny"); got != "409 approval 1 was approved, and the call was sent again. Look at the list of approvals, then decide." {
 		t.Errorf("%s", got)
 	}
 	i = w.pend("make")
 	if got := decide(i.Key, "always"); !strings.HasPrefix(got, `{"text":"Approved 2, and always allowed: Bash, Run make.`) || !w.store.Always("Bash", i.Subject, "/work") {
 		t.Errorf("%s", got)
 	}
-	var told string
+	var reason string
 	denied := request(t, w.pend("rm"))
-	denied.Denied = func(n int, reason string) { told = fmt.Sprint(n, " ", reason) }
+	denied.Denied = func(n int, text string) { reason = fmt.Sprint(n, " ", text) }
 	if _, err := w.store.Pend(denied); err != nil {
 		t.Fatal(err)
 	}
 	i = w.store.Items(3)[0]
-	if got := decide(i.Key, "deny"); got != `{"text":"Declined 3: Bash, Run rm."}` || told != "3 no" {
-		t.Errorf("%s, %s", got, told)
+	if got := decide(i.Key, "deny"); got != `{"text":"Declined 3: Bash, Run rm."}` || reason != "3 no" {
+		t.Errorf("%s, %s", got, reason)
 	}
 	if is, wrote := w.store.Declined("1", "Bash", i.Subject); !is || wrote != "no" {
 		t.Errorf("%v %q", is, wrote)
@@ -273,7 +274,7 @@ func TestReply(t *testing.T) {
 	if got := w.ask(w, "reply", `{"number":1,"key":"`+key+`","answers":[{"choices":["B"],"other":"soon"}]}`); got != `{"text":"Answered 1."}` {
 		t.Errorf("%s", got)
 	}
-	if got := w.ask(w, "reply", `{"number":1,"key":"`+key+`","answers":[{}]}`); got != "409 question 1 was answered already. Look at what waits now, then decide." {
+	if got := w.ask(w, "reply", `{"number":1,"key":"`+key+`","answers":[{}]}`); got != "409 question 1 was answered already. Look at the list of approvals, then decide." {
 		t.Errorf("%s", got)
 	}
 	if reply, n := w.store.TakeReply(about); n != 1 || reply.Lines(about.Questions) != "H: B, soon" {
@@ -294,8 +295,8 @@ func (w *world) watch() (updates chan Update) {
 	return updates
 }
 
-// TestCalls checks how a call is shown from its arrival to its end, what it waits for, and that it
-// can be stopped.
+// TestCalls checks the updates on a call from its arrival to its end, with the reason of its wait,
+// and that it can be stopped.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Parts{})
@@ -465,7 +466,7 @@ func TestWatchers(t *testing.T) {
 	}
 }
 
-// TestSession checks what is shown of a session.
+// TestSession checks the description of a session.
 func TestSession(t *testing.T) {
 	w := newWorld(t, Parts{
 		Journal: journal.New(), Events: event.New(),
@@ -526,6 +527,10 @@ func TestSuggest(t *testing.T) {
 	agreed(2, "Bash", `{"command":"curl -H [redacted] x"}`)
 	agreed(2, "mcp__s__t", `{"a":1}`)
 	agreed(1, "mcp__s__t", `{"prompt":"2"}`)
+	agreed(3, "mcp__s__same", `{"a":1}`)
+	for i := range 3 {
+		agreed(1, "mcp__s__u", fmt.Sprintf(`{"a":%d}`, i))
+	}
 	entries = append(entries, audit.Entry{Tool: "Bash", Input: json.RawMessage(`{"command":"make once"}`), Outcome: audit.OK, Decision: audit.Decision{Behavior: "allow", Layer: "default"}})
 	w := newWorld(t, Parts{
 		AddTo: "/home/u/settings.json",
@@ -550,7 +555,7 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 	want := []string{
-		"3 Bash(git push *) of git push origin main, git push origin dev", "3 mcp__s__t of , 2",
+		"3 Bash(git push *) of git push origin main, git push origin dev", "3 mcp__s__t of {\"a\":1}, 2", `3 mcp__s__u of {"a":0}, {"a":1}, {"a":2}`,
 		"2 Bash(git push origin main) of git push origin main", "2 Bash(rm -rf a b) of rm -rf a b", "2 Edit(//out/a.txt) of /out/a.txt", "2 WebFetch(domain:example.com) of https://Example.com:443/x",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {

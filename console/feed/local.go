@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -30,10 +29,8 @@ const (
 	maxShown = 2000
 )
 
-// Config holds the parts of a server that its feed describes. Fields with a documented zero value
-// may be left out.
+// Config holds the parts of a server that its feed describes.
 type Config struct {
-	ID        string // opaque; "" if the client of the feed sets it
 	Name      string
 	Version   string
 	Transport string
@@ -44,8 +41,7 @@ type Config struct {
 	Scheduler *concurrency.Scheduler
 	Ring      *Ring
 	Approvals *approval.Store
-	Parts     // what answers use
-	Log       *slog.Logger
+	Parts
 }
 
 // Local is the feed of this process. It is safe for concurrent use.
@@ -60,7 +56,6 @@ type Local struct {
 type used struct {
 	view  session.View
 	since time.Time
-	order uint64
 	last  int // number of calls that files was computed for
 	files int
 }
@@ -81,7 +76,7 @@ func (l *Local) Use(v session.View) {
 		return
 	}
 	if len(l.sessions) < mostSessions {
-		l.sessions[o] = &used{view: v, since: time.Now(), order: uint64(len(l.sessions))}
+		l.sessions[o] = &used{view: v, since: time.Now()}
 	}
 }
 
@@ -93,10 +88,9 @@ func (l *Local) Forget(o session.Owner) {
 }
 
 // client returns the name of the client of a lane or, if that is not known, the name of the lane.
-// A lane has the name PRINCIPAL-ID.
-func client(lane string, views map[string]session.View) string {
-	if v, ok := views[lane]; ok && v.Client != "" {
-		return v.Client
+func client(lane string, clients map[string]string) string {
+	if name := clients[lane]; name != "" {
+		return name
 	}
 	if lane != "" && lane[0] == '-' {
 		return "client" + lane
@@ -104,18 +98,18 @@ func client(lane string, views map[string]session.View) string {
 	return lane
 }
 
-// views returns the sessions by the names of their lanes.
-func (l *Local) views() map[string]session.View {
+// clients returns the names of clients by the names of their lanes, which are PRINCIPAL-ID.
+func (l *Local) clients() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make(map[string]session.View, len(l.sessions))
+	out := make(map[string]string, len(l.sessions))
 	for o, u := range l.sessions {
-		out[o.Principal+"-"+o.Session] = u.view
+		out[o.Principal+"-"+o.Session] = nameOf(u.view)
 	}
 	return out
 }
 
-// watcher is what one watcher was sent.
+// watcher holds the state that one watcher has.
 type watcher struct {
 	l          *Local
 	finished   uint64
@@ -152,17 +146,17 @@ func (l *Local) Watch(ctx context.Context, send func(Update) error) error {
 func (w *watcher) start() *Server {
 	l := w.l
 	s := &Server{
-		ID: l.ID, Name: l.Name, Process: l.Process, Version: l.Version, Transport: l.Transport, Started: ms(l.Started), Mode: l.Mode, Calls: []Call{},
+		Name: l.Name, Process: l.Process, Version: l.Version, Transport: l.Transport, Started: ms(l.Started), Mode: l.Mode, Calls: []Call{},
 	}
-	views := l.views()
+	clients := l.clients()
 	present := l.Scheduler.Present() // before the finished ones
 	var done []concurrency.Record
 	done, w.finished, _ = l.Ring.since(0)
 	for _, r := range done {
-		s.Calls = append(s.Calls, callOf(r, "", views))
+		s.Calls = append(s.Calls, callOf(r, "", clients))
 		present = slices.DeleteFunc(present, func(p concurrency.Present) bool { return p.Number == r.Number })
 	}
-	w.calls = callsOf(present, views)
+	w.calls = callsOf(present, clients)
 	for _, n := range slices.Sorted(maps.Keys(w.calls)) {
 		s.Calls = append(s.Calls, w.calls[n])
 	}
@@ -172,7 +166,7 @@ func (w *watcher) start() *Server {
 	return s
 }
 
-// next returns what has changed.
+// next returns the changes since the last update.
 func (w *watcher) next(all bool) (u Update) {
 	l := w.l
 	present := l.Scheduler.Present() // before the finished ones, so that none is missed
@@ -181,11 +175,11 @@ func (w *watcher) next(all bool) (u Update) {
 		return Update{Server: w.start()}
 	}
 	if len(present) > 0 || len(done) > 0 {
-		views := l.views()
-		now := callsOf(present, views)
+		clients := l.clients()
+		now := callsOf(present, clients)
 		for _, r := range done {
 			delete(now, r.Number)
-			u.Calls = append(u.Calls, callOf(r, "", views))
+			u.Calls = append(u.Calls, callOf(r, "", clients))
 		}
 		for _, n := range slices.Sorted(maps.Keys(now)) {
 			if now[n] != w.calls[n] {
@@ -212,10 +206,10 @@ func (w *watcher) next(all bool) (u Update) {
 }
 
 // callsOf returns present calls by their numbers.
-func callsOf(present []concurrency.Present, views map[string]session.View) map[uint64]Call {
+func callsOf(present []concurrency.Present, clients map[string]string) map[uint64]Call {
 	out := map[uint64]Call{}
 	for _, p := range present {
-		out[p.Number] = callOf(p.Record, p.Waits, views)
+		out[p.Number] = callOf(p.Record, p.Waits, clients)
 	}
 	return out
 }
@@ -224,19 +218,20 @@ var stages = map[concurrency.Stage]string{
 	concurrency.StageArrived: "waiting", concurrency.StageTurn: "deciding", concurrency.StageSettled: "settled", concurrency.StageStarted: "running",
 }
 
-func callOf(r concurrency.Record, waits string, views map[string]session.View) Call {
+func callOf(r concurrency.Record, waits string, clients map[string]string) Call {
 	stage := stages[r.Stage]
 	if !r.Left.IsZero() {
 		stage = "done"
 	}
 	return Call{
-		Number: r.Number, Lane: client(r.Lane, views), LaneNumber: r.LaneNumber, Tool: r.Kind, Title: r.Title, Safe: r.Safe, Stage: stage,
+		Number: r.Number, Lane: client(r.Lane, clients), LaneNumber: r.LaneNumber, Tool: r.Kind, Title: r.Title, Safe: r.Safe, Stage: stage,
 		Arrived: ms(r.Arrived), Turn: ms(r.Turn), Settled: ms(r.Settled), Started: ms(r.Started), Left: ms(r.Left),
 		Waits: waits, Cancelled: r.Cancelled, Shared: r.Shared, Outcome: r.Outcome,
 	}
 }
 
-// approvals returns what waits for the user, with long texts cut: GET approval has them in full.
+// approvals returns the approvals and questions that wait, with long texts cut: the request
+// "approval" has them in full.
 func (l *Local) approvals() []Approval {
 	out := []Approval{}
 	for _, i := range l.Approvals.Items(0) {
@@ -259,7 +254,7 @@ func approvalOf(i approval.Item) Approval {
 		Since: ms(i.Since), Ends: ms(i.Ends), Approved: i.Approved, Always: i.Always, Opens: i.Subject.Opens, Further: approval.FurtherText(i), Questions: i.Questions, Size: len(i.Input),
 	}
 	if a.Always == "" && a.Questions == nil {
-		a.Covers = subjectText(i.Tool, i.Subject) + ", in the workspace " + i.Root
+		a.Covers = approval.SubjectText(i.Tool, i.Subject) + ", in the workspace " + i.Root
 	}
 	return a
 }
@@ -276,5 +271,3 @@ func (l *Local) Ask(ctx context.Context, op string, params json.RawMessage) (jso
 	}
 	return json.Marshal(out)
 }
-
-func subjectText(tool string, s approval.Subject) string { return approval.SubjectText(tool, s) }

@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/session"
 )
 
-// Parts holds what answers use. Each may be nil or empty: its answers are then empty.
+// Parts holds the parts of a server that answers use. Each may be nil or empty: its answers are then empty.
 type Parts struct {
 	// Explain explains a call in a folder; "" means the first root.
 	Explain func(ctx context.Context, dir, tool string, input json.RawMessage) pipeline.Explanation

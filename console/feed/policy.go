@@ -3,23 +3,21 @@ package feed
 import (
 	"context"
 	"encoding/json"
+
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/text/plain"
 )
 
-func init() {
-	answers["policy"] = typed((*Local).policy)
-	answers["explain"] = typed((*Local).explain)
-}
-
-// Policy is what decides on calls.
+// Policy holds the rules and answers that decide on calls.
 type Policy struct {
 	Mode     string    `json:"mode"`
 	Rules    []Rule    `json:"rules"`
 	Always   []Always  `json:"always"`
 	Declined []Decline `json:"declined"`
-	Problem  string    `json:"problem"` // why nothing is always allowed; may be ""
+	Problem  string    `json:"problem"` // why Always is empty; may be ""
 }
 
-// Always is what the user always allows.
+// Always is a permission that the user gave for good.
 type Always struct {
 	Number int      `json:"number"`
 	Tool   string   `json:"tool"`
@@ -28,7 +26,7 @@ type Always struct {
 	When   int64    `json:"when"`
 }
 
-// Decline is what the user declined in a session.
+// Decline is a refusal of the user, for a session.
 type Decline struct {
 	Number int    `json:"number"`
 	Tool   string `json:"tool"`
@@ -42,14 +40,14 @@ func (l *Local) policy(context.Context, struct{}) (any, error) {
 	if l.Always != nil {
 		entries, err := l.Always()
 		if err != nil {
-			p.Problem = err.Error()
+			p.Problem = plain.Line(err.Error())
 		}
 		for _, e := range entries {
-			p.Always = append(p.Always, Always{e.Number, e.Tool, subjectText(e.Tool, e.Subject), append([]string{}, e.Roots...), ms(e.When)})
+			p.Always = append(p.Always, Always{e.Number, e.Tool, approval.SubjectText(e.Tool, e.Subject), append([]string{}, e.Roots...), ms(e.When)})
 		}
 	}
 	for _, d := range l.Approvals.Refusals() {
-		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, subjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
+		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, approval.SubjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
 	}
 	return p, nil
 }

@@ -7,17 +7,12 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 )
-
-func init() {
-	answers["session"] = typed((*Local).session)
-	answers["change"] = typed((*Local).change)
-	answers["undo"] = typed((*Local).undo)
-}
 
 // maxSets is the limit of change sets of a session that are shown.
 const maxSets = 500
@@ -29,7 +24,7 @@ func (l *Local) list() []Session {
 	for _, u := range l.sessions {
 		all = append(all, u)
 	}
-	slices.SortFunc(all, func(a, b *used) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.order, b.order)) })
+	slices.SortFunc(all, func(a, b *used) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.view.ID, b.view.ID)) })
 	out := []Session{}
 	for _, u := range all {
 		v := u.view
@@ -86,7 +81,7 @@ type sessionQuery struct {
 	ID string `json:"id"`
 }
 
-// History is what happened in a session.
+// History describes the past of a session.
 type History struct {
 	Calls   []Past   `json:"calls"`
 	Changes []Change `json:"changes"`
@@ -229,8 +224,11 @@ func (l *Local) set(q changeQuery) (*undo.Set, error) {
 		return nil, err
 	}
 	list, err := l.changes(o)
-	if err == nil && slices.ContainsFunc(list, func(c Change) bool { return c.N == q.N }) {
+	switch {
+	case slices.ContainsFunc(list, func(c Change) bool { return c.N == q.N }):
 		return l.Undo.Get(q.N)
+	case err != nil:
+		return nil, fmt.Errorf("reading the change sets: %w", err)
 	}
 	return nil, missing(fmt.Sprintf("the session has no change set %d", q.N), "Look at its changes.")
 }

@@ -15,8 +15,6 @@ import (
 	"mcp-toolset/policy"
 )
 
-func init() { answers["suggest"] = typed((*Local).suggest) }
-
 const (
 	// oftenExact and oftenSimilar are the numbers of approvals from which a rule is suggested: on
 	// exactly the same call, and on calls with the same beginning or of the same tool.
@@ -27,7 +25,7 @@ const (
 	maxSamples   = 5
 )
 
-// Suggestions lists rules that would have allowed what the user approved often.
+// Suggestions lists rules that would have allowed calls that the user approved often.
 type Suggestions struct {
 	Rules   []Suggestion `json:"rules"`
 	Problem string       `json:"problem"` // why there are none; may be ""
@@ -45,7 +43,7 @@ type Suggestion struct {
 // candidate is a rule with the approved calls that it covers.
 type candidate struct {
 	rule     string
-	similar  bool // it covers more than the calls
+	similar  bool // it covers more than calls with the same input
 	count    int
 	calls    []string // different ones
 	tool     string
@@ -73,7 +71,8 @@ func (l *Local) suggest(ctx context.Context, _ struct{}) (any, error) {
 				found[r.rule] = c
 			}
 			c.count++
-			if text := titleOf(entries[i].Input); !c.distinct[text] {
+			input := entries[i].Input
+			if text := cmp.Or(titleOf(input), plain.Cut(string(input), maxTitle)); !c.distinct[text] {
 				c.distinct[text] = true
 				if len(c.calls) < maxSamples {
 					c.calls = append(c.calls, text)
@@ -114,7 +113,7 @@ func (l *Local) holds(ctx context.Context, c *candidate) bool {
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:+@-]*$`)
 
 // risky lists programs for which only exact commands are suggested: they run other programs or
-// texts, remove files, or change who may do what.
+// texts, remove files, or change permissions.
 var risky = []string{
 	"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "doas", "su", "ssh", "scp", "rsync", "xargs", "find", "eval", "exec", "python", "python3", "node", "deno", "bun", "perl", "ruby", "php",
 	"rm", "rmdir", "mv", "dd", "chmod", "chown", "kill", "pkill", "killall", "curl", "wget", "docker", "podman", "kubectl", "powershell", "pwsh", "cmd", "nohup", "timeout", "watch", "time",

@@ -16,11 +16,6 @@ import (
 	"mcp-toolset/session"
 )
 
-func init() {
-	answers["stop"] = typed((*Local).stop)
-	answers["task"] = typed((*Local).taskOutput)
-}
-
 const (
 	// maxOutput is the limit of the text of a part of an output, in characters.
 	maxOutput = 64 << 10
@@ -76,7 +71,7 @@ func (l *Local) stop(ctx context.Context, s stopped) (any, error) {
 	switch {
 	case s.Call != 0 && s.Task == "":
 		if !l.Scheduler.Stop(s.Call, pipeline.ErrStopped) {
-			return nil, &Error{http.StatusConflict, fmt.Sprintf("call %d has ended", s.Call), "Nothing is to be done."}
+			return nil, &Error{http.StatusConflict, fmt.Sprintf("call %d has ended", s.Call), "Nothing is left to stop."}
 		}
 		return Done{fmt.Sprintf("Asked call %d to stop. A change of a file that has begun is finished first.", s.Call)}, nil
 	case s.Task != "" && s.Call == 0:
@@ -140,7 +135,7 @@ func (l *Local) taskOutput(ctx context.Context, q taskQuery) (any, error) {
 	p, err := t.Output().Read(ctx, spool.Query{Offset: q.From, Max: maxOutput, Partial: true})
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, missing("the output of the task was removed", "Nothing is to be done.")
+		return nil, missing("the output of the task was removed", "Look at the session's calls instead.")
 	case err != nil:
 		return nil, err
 	}

@@ -1,12 +1,12 @@
 // The console: views, navigation, keys, notifications and the state of the connection.
 import { approvalsView } from './approvals.js';
 import { auditView } from './audit.js';
-import { $, ask, el, fill, say, toast } from './dom.js';
+import { $, announce, ask, el, fill, toast } from './dom.js';
 import { liveView } from './live.js';
 import { policyView } from './policy.js';
 import { sessionsView } from './sessions.js';
 import { serverName } from './parts.js';
-import { connect, on, onApprovals, sorted, state } from './store.js';
+import { connect, onApprovals, onChange, sorted, state } from './store.js';
 import { plain } from './text.js';
 
 const views = [approvalsView(), liveView(), sessionsView(), policyView(), auditView()];
@@ -63,8 +63,8 @@ const states = {
 };
 const banners = {
   keyless: ['This page can show, but not decide or stop anything. ', 'Press Enter in the terminal of `mcp-toolset console` and open the link that it prints in this browser.'],
-  waiting: ['The console does not answer. ', 'This page tries again by itself; what it shows may be old. See whether `mcp-toolset console` still runs.'],
-  out: ['This page is no longer logged in. ', 'Press Enter in the terminal of `mcp-toolset console`, or start it again, and open the link that it prints.'],
+  waiting: ['The console does not answer. ', 'This page tries again by itself; it may show an old state. See whether `mcp-toolset console`, or the HTTP server, still runs.'],
+  out: ['This page is no longer logged in. ', 'Press Enter in the terminal of `mcp-toolset console`, or start it again, and open the link that it prints. At an HTTP server, reload this page and log in.'],
   full: ['Too many pages of the console are open. ', 'Close one; this page connects by itself.'],
 };
 
@@ -81,7 +81,7 @@ function showState() {
   fill($('banner'), b && el('p', null, el('b', null, b[0]), b[1]), problems.map((p) => el('p', null, p)));
 }
 
-on((topics) => {
+onChange((topics) => {
   if (topics.has('state') || topics.has('servers')) showState();
   counts();
   if (view.topics.some((t) => topics.has(t))) view.update(topics);
@@ -98,8 +98,8 @@ onApprovals((all, fresh, first) => {
   titled = n;
   if (fresh.length === 0) return;
   const text = (a) => (a.questions ? `Question: ${plain(a.questions[0]?.question || a.title, 120)}` : `${plain(a.tool, 40)}: ${plain(a.title || a.reason, 120)}`);
-  if (first) return say(`${fresh.length} ${fresh.length === 1 ? 'call waits' : 'calls wait'} for approval`);
-  say(fresh.length > 3 ? `${fresh.length} new approvals` : `New approval: ${fresh.map(text).join('; ')}`);
+  if (first) return announce(`${fresh.length} ${fresh.length === 1 ? 'call waits' : 'calls wait'} for approval`);
+  announce(fresh.length > 3 ? `${fresh.length} new approvals` : `New approval: ${fresh.map(text).join('; ')}`);
   if (document.hasFocus() || globalThis.Notification?.permission !== 'granted') return;
   const note = new Notification(fresh.length > 1 ? `${fresh.length} calls wait for approval` : 'A call waits for approval', { body: text(fresh[0]), tag: 'mcp-toolset', icon: 'icon.svg' });
   note.onclick = () => {

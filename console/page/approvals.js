@@ -1,8 +1,8 @@
 // The view of calls that wait for approval, and of questions.
-import { button, chip, el, empty, failed, fill, oops, say, toast } from './dom.js';
+import { announce, button, chip, el, empty, failed, fill, oops, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
-import { approvals, get, post, servers } from './store.js';
+import { detail, facts, keepFocus, noServer, serverName, short, split, untooled } from './parts.js';
+import { approvals, get, post } from './store.js';
 import { ago, block, clock, holdsHidden, input, isExact, line, plain, show, span } from './text.js';
 
 // An answer counts only this long after its call appeared, so that a key or click that was
@@ -10,7 +10,7 @@ import { ago, block, clock, holdsHidden, input, isExact, line, plain, show, span
 const arming = 1_000;
 
 export function approvalsView() {
-  const answered = new Map(); // id -> key of calls answered here, until the server says the same
+  const answered = new Map(); // id -> key of calls answered here, until the server reports it
   let current = null; // {id, item, data, phase, armed, busy, timer, stop}
 
   const list = new List({
@@ -26,10 +26,7 @@ export function approvalsView() {
       open(a);
     },
     open: () => pane.focus(),
-    none: () =>
-      servers.size === 0
-        ? empty('No server runs.', 'Start a client that uses mcp-toolset; its server appears here by itself.')
-        : empty('Nothing waits for you.', 'Calls that need approval appear here at once. Leave this page open; the button Notify me adds a notification of your desktop.'),
+    none: () => noServer() ?? empty('Nothing waits for you.', 'Calls that need approval appear here at once. Leave this page open; the button Notify me adds a notification of your desktop.'),
   });
   const pane = detail('Approval');
 
@@ -53,7 +50,7 @@ export function approvalsView() {
   const ready = () => {
     if (!current || current.phase !== 'ready' || current.busy) return false;
     if (performance.now() >= current.armed) return true;
-    say('Not counted: the call has just appeared. Press again in a second');
+    announce('Not counted: the call has just appeared. Press again in a second');
     return false;
   };
 
@@ -63,7 +60,7 @@ export function approvalsView() {
     clearTimeout(current?.timer);
     current?.stop.abort(); // a server that hangs must not use up the browser's connections
     const own = (current = { id: item.id, item, phase: 'loading', armed: Infinity, stop: new AbortController() });
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     fill(pane, el('p', { className: 'empty' }, 'Loading'));
     focus(pane);
     let data;
@@ -72,7 +69,7 @@ export function approvalsView() {
     } catch (err) {
       if (own !== current) return;
       own.phase = err.status === 404 || err.status === 409 ? 'gone' : 'error';
-      const again = keep(pane);
+      const again = keepFocus(pane);
       if (own.phase === 'gone') gone();
       else fill(pane, failed(err, () => open(item)));
       again(pane);
@@ -82,7 +79,7 @@ export function approvalsView() {
     own.data = { ...item, ...data };
     own.item = { ...item, key: own.data.key };
     own.phase = 'ready';
-    const again = keep(pane);
+    const again = keepFocus(pane);
     fill(pane, note && el('p', { className: 'note', role: 'alert' }, note), contents(own.data));
     again(pane.querySelector('h2'));
     pane.scrollTop = 0;
@@ -215,7 +212,7 @@ export function approvalsView() {
 
   // next shows the call after the one that was decided.
   function next(at) {
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     const rest = list.items.slice(at).concat(list.items.slice(0, at)).find((a) => !a.approved) ?? list.items[0];
     if (rest) list.pick(rest.id, true);
     else {
@@ -248,7 +245,7 @@ export function approvalsView() {
   }
 
   function gone() {
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     const own = current;
     own.phase = 'gone';
     const note = el('p', { className: 'note', role: 'alert' }, 'This call no longer waits: it was answered elsewhere, was cancelled, or has expired. ', button('Show the next', () => next(0)));
@@ -279,7 +276,7 @@ export function approvalsView() {
 
   const element = split(list.element, pane);
   addEventListener('focus', arm);
-  // Who still types, such as into a field that was just replaced, decides nothing.
+  // A user who still types, such as into a field that was just replaced, decides nothing.
   addEventListener('keydown', () => performance.now() < current?.armed && arm(), true);
   document.addEventListener('visibilitychange', arm);
 

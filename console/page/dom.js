@@ -52,15 +52,15 @@ export function toast(text, bad) {
 // oops shows an error as a toast.
 export const oops = (err) => toast(`${plain(err.message, 300)}${err.next ? `. ${plain(err.next, 300)}` : ''}`.replace('.. ', '. '), true);
 
-// say has screen readers read out a text.
-export function say(text) {
-  const log = $('say');
+// announce has screen readers read out a text.
+export function announce(text) {
+  const log = $('announced');
   log.append(el('span', null, `${text}. `));
   while (log.childNodes.length > 5) log.firstChild.remove();
 }
 
-// ask shows a dialog and returns what its form holds, or null if it was left. The body is
-// what it asks about; yes is the text of the button that agrees.
+// ask shows a dialog with a title, a body and, if yes is not empty, the button yes beside
+// Cancel. It returns the data of its form, or null without agreement.
 export function ask(title, body, yes, danger) {
   return new Promise((resolve) => {
     const form = el('form', { method: 'dialog' }, el('h2', null, title), el('div', { className: 'body' }, body),

@@ -1,15 +1,14 @@
 // The view of calls as they run, and of tasks with their output.
 import { ask, button, chip, el, empty, failed, fill, oops, select, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, split, untooled } from './parts.js';
+import { detail, facts, keepFocus, noServer, serverName, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { Tail, ago, clock, line, plain, show, size, span } from './text.js';
 
 const lastBytes = 500_000; // of an output, that are shown first
 const shown = 10; // finished calls of a client, unless unfolded
 const stages = { waiting: 'waiting', deciding: 'being decided', settled: 'ready', running: 'running', done: 'finished' };
-const ends = (s) => (s === 'done' || s === 'ended' || s === 'exited' || s === 'failed' || s === 'stopped' || s === 'finished' || s === 'killed');
-const over = (t) => t.ended > 0 || ends(t.state);
+const over = (t) => t.ended > 0;
 
 export function liveView() {
   let window = 300_000; // of the bars, in ms
@@ -33,7 +32,7 @@ export function liveView() {
         pane.focus();
       }
     },
-    none: () => (servers.size === 0 ? empty('No server runs.', 'Start a client that uses mcp-toolset; its server appears here by itself.') : empty('No calls yet.', 'Ask your model for something that uses a tool.')),
+    none: () => noServer() ?? empty('No calls yet.', 'Ask your model for something that uses a tool.'),
   });
   // A click unfolds; Enter does it through open.
   calls.box.addEventListener('click', (e) => {
@@ -133,7 +132,7 @@ export function liveView() {
 
   function drawCall(r) {
     const c = r.call;
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     fill(pane, el('h2', { tabIndex: -1 }, chip(line(c.tool || 'refused call', 80), 'tool'), ' ', show(untooled(c.tool, c.title).slice(0, 500))),
       facts([
         ['State', stages[c.stage] ?? c.stage], ['Waits for', c.waits], ['Result', c.stage === 'done' && (c.cancelled ? 'cancelled' : c.outcome)], ['Client', c.lane], ['Server', serverName(r.server)],
@@ -167,7 +166,7 @@ export function liveView() {
     const follow = el('input', { type: 'checkbox', checked: true });
     own.head = el('div');
     own.state = el('p', { className: 'dim' }, 'Loading the output');
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     fill(pane, own.head, el('label', { className: 'inline' }, follow, ' Follow the output'), tail.element, own.state);
     focus(pane);
     drawTask(t);
@@ -195,7 +194,7 @@ export function liveView() {
   }
 
   function drawTask(t) {
-    const focus = keep(current.head);
+    const focus = keepFocus(current.head);
     fill(current.head, el('h2', { tabIndex: -1 }, chip(line(t.kind, 20), 'tool'), ' ', show(plain(t.title || t.id, 500))),
       facts([['State', t.state], ['Detail', t.detail !== t.state && t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
       !over(t) && el('div', { className: 'row' }, button('Stop this task', () => stopTask(t), { className: 'danger' })));

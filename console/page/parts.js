@@ -1,7 +1,10 @@
 // Parts that several views use.
-import { el, fill, select } from './dom.js';
+import { el, empty, fill, select } from './dom.js';
+import { loaded, servers, sorted } from './store.js';
 import { plain, show } from './text.js';
-import { servers, sorted } from './store.js';
+
+// noServer returns the text of a view without servers, or null if there are some.
+export const noServer = () => (servers.size > 0 ? null : loaded ? empty('No server runs.', 'Start a client that uses mcp-toolset; its server appears here by itself.') : empty('Loading'));
 
 // serverName returns the name of a server; with several of the same name, also its process.
 export function serverName(id) {
@@ -21,7 +24,7 @@ export const untooled = (tool, title) => (String(title ?? '').startsWith(`${tool
 export const facts = (pairs) =>
   el('dl', { className: 'facts' }, pairs.filter(([, v]) => v !== '' && v !== undefined && v !== null && v !== false).map(([k, v]) => [el('dt', null, k), el('dd', null, v instanceof Node ? v : show(v))]));
 
-// split returns a layout of a list and what it shows of the active item.
+// split returns a layout of a list and the details of its active item.
 export const split = (left, right) => el('div', { className: 'split' }, el('div', { className: 'left' }, left), right);
 
 export const detail = (label) => el('section', { className: 'detail', 'aria-label': label, tabIndex: -1 });
@@ -57,9 +60,8 @@ export class ServerChoice {
   }
 }
 
-// kept reports whether the focus is in an element, and returns a function that gives it to
-// another one if it was.
-export function keep(element) {
+// keepFocus returns a function that gives the focus to another element if it is in this one now.
+export function keepFocus(element) {
   const had = element.contains(document.activeElement) && document.activeElement !== document.body;
   return (to) => had && to?.focus({ preventScroll: true });
 }

@@ -1,6 +1,6 @@
 // The view of the policy: rules with their origin, a box to try calls, suggestions.
 import { button, chip, copyButton, el, empty, failed, fill } from './dom.js';
-import { ServerChoice, facts, keep } from './parts.js';
+import { ServerChoice, facts, keepFocus, noServer } from './parts.js';
 import { get, post, servers } from './store.js';
 import { block, clock, line, plain, show } from './text.js';
 
@@ -61,9 +61,9 @@ export function policyView() {
     drawRules();
     const list = (title, items, row) => items?.length > 0 && [el('h3', null, title), el('ul', { className: 'plain' }, items.map((i) => el('li', null, row(i))))];
     fill(remembered, data.problem && el('p', { className: 'note' }, line(data.problem, 400)),
-      list('Always allowed', data.always, (a) => [chip(line(a.tool, 40), 'tool'), ' ', el('code', null, line(a.text, 500)), el('span', { className: 'dim' }, ' in ', line([a.roots].flat().filter(Boolean).join(', ') || 'no workspace', 300), a.when ? ` since ${clock(a.when)}` : '', '. Forget it with ', el('code', null, `mcp-toolset approvals --forget ${a.number}`))]) ||
+      list('Always allowed', data.always, (a) => [chip(line(a.tool, 40), 'tool'), ' ', el('code', null, line(a.text, 500)), el('span', { className: 'dim' }, ' in ', line((a.roots ?? []).join(', ') || 'no workspace', 300), a.when ? ` since ${clock(a.when)}` : '', '. Forget it with ', el('code', null, `mcp-toolset approvals --forget ${a.number}`))]) ||
         empty('Nothing is always allowed.', 'Always allow, at an approval, adds an entry.'),
-      list('Declined in this conversation', data.declined, (d) => (typeof d === 'string' ? show(d) : [chip(line(d.tool, 40), 'tool'), ' ', el('code', null, line(d.text, 500)), d.wrote && [' ', line(`“${d.wrote}”`, 300)], d.number > 0 && el('span', { className: 'dim' }, ' Lift it with ', el('code', null, `mcp-toolset approvals --lift ${d.number}`))])));
+      list('Declined, each for its conversation', data.declined, (d) => [chip(line(d.tool, 40), 'tool'), ' ', el('code', null, line(d.text, 500)), d.wrote && [' ', line(`“${d.wrote}”`, 300)], d.number > 0 && el('span', { className: 'dim' }, ' Lift it with ', el('code', null, `mcp-toolset approvals --lift ${d.number}`))]));
   }
 
   function drawSuggestions({ rules: list, problem }) {
@@ -83,13 +83,13 @@ export function policyView() {
     if (!server) {
       data = null;
       shown.hidden = true;
-      fill(nothing, empty('No server runs.', 'Start a client that uses mcp-toolset; its rules appear here.'));
+      fill(nothing, noServer());
       return;
     }
     fill(nothing);
     shown.hidden = false;
     if (!data) fill(rules, el('p', { className: 'dim' }, 'Loading'));
-    const focus = keep(remembered);
+    const focus = keepFocus(remembered);
     await Promise.all([
       get('policy', { server }).then((d) => {
         if (own !== turn) return;
@@ -115,7 +115,7 @@ export function policyView() {
     topics: ['servers'],
     element,
     update() {
-      if (choice.update()) load();
+      if (choice.update() || !choice.value) load();
     },
     enter([server]) {
       if (servers.has(server)) choice.value = server;

@@ -1,7 +1,7 @@
-// The view of sessions: what they changed, called, planned and heard of; and undo.
+// The view of sessions: their changes, calls, work lists and events; and undo.
 import { ask, button, chip, el, empty, failed, fill, oops, select, toast } from './dom.js';
 import { List } from './list.js';
-import { detail, facts, keep, serverName, short, split, untooled } from './parts.js';
+import { detail, facts, keepFocus, noServer, serverName, short, split, untooled } from './parts.js';
 import { get, post, servers, sorted } from './store.js';
 import { ago, block, clock, line, plain, show } from './text.js';
 
@@ -10,7 +10,7 @@ const shownChanges = 200; // at first
 
 const many = (n, one) => `${(n ?? 0).toLocaleString('en')} ${one}${n === 1 ? '' : 's'}`;
 const statuses = { completed: 'ok', in_progress: 'warn' };
-const whats = { created: 'add', added: 'add', deleted: 'del', removed: 'del' };
+const whats = { created: 'add', deleted: 'del' };
 
 export function sessionsView() {
   let current = null; // {key, item, data, tab, ...}
@@ -28,7 +28,7 @@ export function sessionsView() {
       open(s);
     },
     open: () => pane.focus(),
-    none: () => (servers.size === 0 ? empty('No server runs.', 'Start a client that uses mcp-toolset; its server appears here by itself.') : empty('No sessions yet.', 'A session begins when a client connects.')),
+    none: () => noServer() ?? empty('No sessions yet.', 'A session begins when a client connects.'),
   });
   const pane = detail('Session');
 
@@ -59,7 +59,7 @@ export function sessionsView() {
     if (!again) {
       const tab = current?.tab ?? 'changes';
       current = { key: s.key, item: s, tab, changes: new Map(), limit: shownChanges };
-      const focus = keep(pane);
+      const focus = keepFocus(pane);
       fill(pane, el('p', { className: 'empty' }, 'Loading'));
       focus(pane);
     }
@@ -86,7 +86,7 @@ export function sessionsView() {
       own.tab = id;
       draw();
     })]));
-    const focus = keep(pane);
+    const focus = keepFocus(pane);
     fill(pane, own.head, el('div', { className: 'tabs', role: 'group', 'aria-label': 'Show' }, [...own.tabs.values()]), own.body);
     focus(pane);
   }
@@ -114,7 +114,7 @@ export function sessionsView() {
   }
 
   const drawCalls = () => calls.set((current.data.calls ?? []).filter((c) => (filter === 'commands' ? commands.has(c.tool) : filter === 'changes' ? !c.readOnly : filter === 'problems' ? c.outcome && c.outcome !== 'ok' : true)).map((c, i) => ({ ...c, key: `${c.id}/${i}` })).reverse());
-  const kinds = select('Show', [['all', 'All'], ['commands', 'Commands'], ['changes', 'What may change something'], ['problems', 'What did not end well']], filter, (v) => {
+  const kinds = select('Show', [['all', 'All'], ['commands', 'Commands'], ['changes', 'Calls that may change something'], ['problems', 'Calls that failed or were refused']], filter, (v) => {
     filter = v;
     drawCalls();
   });
@@ -122,7 +122,7 @@ export function sessionsView() {
   // drawChanges adds the new changes on top; those that are there, maybe unfolded, stay.
   function drawChanges(own) {
     const all = own.data.changes ?? [];
-    if (all.length === 0) return fill(own.list, empty('No changes that can be undone.', 'Writes and edits of this session appear here, with what they changed.'));
+    if (all.length === 0) return fill(own.list, empty('No changes that can be undone.', 'Writes and edits of this session appear here, with their diffs.'));
     own.list.querySelector('.empty')?.remove();
     const newest = [...all].sort((a, b) => b.n - a.n).slice(0, own.limit);
     let before = null;
@@ -203,7 +203,7 @@ export function sessionsView() {
     if (!current && !pane.firstChild) fill(pane, empty('Nothing selected.', 'Choose a session to see its changes, calls, work and events.'));
     const item = current && list.item(current.key);
     if (current && !item && current.item) {
-      if (!current.gone) pane.prepend(el('p', { className: 'note', role: 'status' }, 'This session has ended. What it shows is its last state.'));
+      if (!current.gone) pane.prepend(el('p', { className: 'note', role: 'status' }, 'This session has ended. This is its last state.'));
       current.gone = true;
     } else if (item && JSON.stringify(item) !== JSON.stringify(current.item)) {
       current.item = item;

@@ -1,6 +1,6 @@
 // The state that the event stream reports, and the requests of the API.
 
-// token returns what POST requests carry. The page after a login link stores it. Cookies
+// token returns the token that POST requests carry. The page after a login link stores it. Cookies
 // are shared by all ports of an address; this storage is not.
 function token() {
   try {
@@ -43,24 +43,24 @@ export function get(name, query = {}, signal) {
 export const post = (name, body) =>
   request(`api/${name}`, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Console': token() }, body: JSON.stringify(body) });
 
-// servers maps ids to servers. The calls of a server are a Map by number.
+// servers maps ids to servers. The calls of a server are a Map by number. loaded reports
+// whether a snapshot has arrived.
 export const servers = new Map();
+export let loaded = false;
 // state is "connecting", "live", "waiting" (for the next attempt), "out" (not logged in),
 // "full" (too many streams), "keyless" (may look, but not act) or "paused" (see leader).
 export let state = 'connecting';
 export const sorted = () => [...servers.values()].sort((a, b) => String(a.name).localeCompare(String(b.name)) || a.started - b.started);
 
-const listeners = new Set();
 let dirty = new Set();
 let frame = 0;
 
-// on calls f with the set of topics that changed, at most once per frame; f runs also in
-// hidden pages if it is urgent.
-export function on(f) {
-  listeners.add(f);
-  return () => listeners.delete(f);
-}
+// onChange sets the function that gets the set of topics that changed, at most once per frame
+// and not in hidden pages.
+let listener = () => {};
+export const onChange = (f) => (listener = f);
 
+// onApprovals sets the function that gets changed approvals immediately, also in hidden pages.
 let urgent = () => {};
 export const onApprovals = (f) => (urgent = f);
 
@@ -68,9 +68,9 @@ function changed(topic) {
   dirty.add(topic);
   frame ||= requestAnimationFrame(() => {
     frame = 0;
-    const topics = dirty;
+    const all = dirty;
     dirty = new Set();
-    for (const f of listeners) f(topics);
+    listener(all);
   });
 }
 
@@ -103,33 +103,36 @@ function put(s) {
 export const approvals = () => sorted().flatMap((s) => s.approvals.map((a) => ({ ...a, server: s.id, id: `${s.id}:${a.number}` })));
 
 const known = new Set(); // ids of the approvals seen, those that are still there
-let first = true;
 
-function seen() {
+function seen(first) {
   const now = approvals();
   const fresh = now.filter((a) => !known.has(a.id) && !a.approved);
   known.clear();
   for (const a of now) known.add(a.id);
   urgent(now, fresh, first);
-  first = false;
 }
+
+const topics = ['tasks', 'approvals', 'sessions'];
+const changedAll = (first = false) => {
+  seen(first);
+  for (const t of ['servers', 'calls', ...topics]) changed(t);
+};
 
 const handlers = {
   snapshot(d) {
+    const first = !loaded;
+    loaded = true;
     servers.clear();
     for (const s of list(d.servers)) put(s);
-    seen();
-    for (const t of ['servers', 'calls', 'tasks', 'approvals', 'sessions']) changed(t);
+    changedAll(first);
   },
   server(d) {
     if (d.server) put(d.server);
-    seen();
-    for (const t of ['servers', 'calls', 'tasks', 'approvals', 'sessions']) changed(t);
+    changedAll();
   },
   gone(d) {
     servers.delete(d.id);
-    seen();
-    for (const t of ['servers', 'calls', 'tasks', 'approvals', 'sessions']) changed(t);
+    changedAll();
   },
   calls(d) {
     const s = servers.get(d.id);
@@ -141,12 +144,12 @@ const handlers = {
     beats = true;
   },
 };
-for (const topic of ['tasks', 'approvals', 'sessions']) {
+for (const topic of topics) {
   handlers[topic] = (d) => {
     const s = servers.get(d.id);
     if (!s) return;
     s[topic] = list(d[topic]);
-    if (topic === 'approvals') seen();
+    if (topic === 'approvals') seen(false);
     changed(topic);
   };
 }

@@ -2,8 +2,8 @@
 // texts are folded, and their lines are made when they come into view.
 import { add, button, el } from './dom.js';
 
-// What shows no mark, or moves others: controls, format characters, spaces other than the
-// plain one, what fonts may ignore, the empty Braille cell, single surrogates.
+// Characters that show no mark, or move others: controls, format characters, spaces other than
+// the plain one, characters that fonts may ignore, the empty Braille cell, single surrogates.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{DI}\p{Cs}\u2800]/u;
 const run = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{DI}\p{Cs}\u2800])\1*/gu;
 
@@ -140,7 +140,7 @@ function kinds(list) {
   return list;
 }
 
-// changed returns the bounds of what differs between two lines, or null if nearly all does.
+// changed returns the bounds of the difference of two lines, or null if it is nearly all.
 function changed(a, b) {
   let from = 1;
   while (from < a.length && from < b.length && a[from] === b[from]) from++;
@@ -152,7 +152,7 @@ function changed(a, b) {
 function diffRow(p, i, all) {
   const [t, continues, kind] = p;
   const row = el('div', { className: `ln ${kind}` });
-  // A single removed line followed by a single added one: what differs is marked.
+  // In a single removed line followed by a single added one, the difference is marked.
   const at = (n) => all[n]?.[2];
   const pair = kind === 'del' && at(i + 1) === 'add' && at(i + 2) !== 'add' && at(i - 1) !== 'del' ? all[i + 1] : kind === 'add' && at(i - 1) === 'del' && at(i + 1) !== 'add' && at(i - 2) !== 'del' ? all[i - 1] : null;
   const bounds = pair && t.length < 2_000 && changed(t, pair[0]);
@@ -233,7 +233,7 @@ export function block(text, { diff, name, open } = {}) {
   return box;
 }
 
-// replacement returns two texts as a diff: what both begin and end with is there once.
+// replacement returns two texts as a diff. Their common beginning and end are there once.
 function replacement(before, after) {
   const [a, b] = [before.split('\n'), after.split('\n')];
   let from = 0;

@@ -1,5 +1,5 @@
-// A server with the console's page and a made-up API, for what a real server cannot show
-// at will: many events, hostile names, failures.
+// A server with the console's page and a made-up API, for states that a real server cannot
+// show at will: many events, hostile names, failures.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
@@ -15,6 +15,7 @@ export const storage = (url) => ({ storageState: { cookies: [], origins: [{ orig
 // mock starts a server. Its world is {servers, approval(n), ...}: a test may change it, and
 // has to call send for events. posts lists the bodies of POST requests; delay, in ms, lets their
 // events arrive before their answers, and delays those of the GET request that slow names.
+// While late is set, streams begin without a snapshot.
 export async function mock(world) {
   const streams = new Set();
   const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0, delay: 0 };
@@ -22,6 +23,7 @@ export async function mock(world) {
     res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
     res.end(JSON.stringify(body));
   };
+  const snapshot = () => `id: ${++m.sent}\nevent: snapshot\ndata: ${JSON.stringify({ servers: m.world.servers })}\n\n`;
   const server = createServer((req, res) => {
     const url = new URL(req.url, 'http://x');
     res.setHeader('Content-Security-Policy', CSP);
@@ -32,7 +34,7 @@ export async function mock(world) {
       res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
       streams.add(res);
       res.on('close', () => streams.delete(res));
-      res.write(`id: ${++m.sent}\nevent: snapshot\ndata: ${JSON.stringify({ servers: m.world.servers })}\n\n`);
+      if (!m.late) res.write(snapshot());
       return;
     }
     if (name.startsWith('api/')) {
@@ -55,8 +57,7 @@ export async function mock(world) {
       return;
     }
     try {
-      let data = readFileSync(join(folder, name || 'index.html'));
-      if (!name || name.endsWith('.html')) data = Buffer.from(data.toString().replace('{{FACT}}', 'The link was used.').replace('{{NEXT}}', 'Get a new one.'));
+      const data = readFileSync(join(folder, name || 'index.html'));
       m.bytes += data.length;
       res.writeHead(200, { 'Content-Type': types[extname(name || 'index.html')] });
       res.end(data);

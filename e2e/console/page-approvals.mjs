@@ -24,7 +24,7 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   equal(m.posts.length, 1, 'answers to the next call within a second');
   assert((await page.locator('.parts li.needs').innerText()).includes('git push origin main'), 'the part that needs approval is not marked');
   equal(await page.locator('.parts li').count(), 2, 'parts');
-  assert((await page.locator('.covers').innerText()).includes('exactly this command in /home/ada/shop'), 'what always covers is not shown');
+  assert((await page.locator('.covers').innerText()).includes('exactly this command in /home/ada/shop'), 'the extent of always is not shown');
   await settle(page, 1_100);
   await page.keyboard.press('Shift+A');
   await until(() => posts(m, 'approval').length === 2, 'the always');
@@ -56,7 +56,7 @@ await check('questions', (cs) => started(cs, { paused: true }, async (page, m) =
   await page.getByRole('checkbox', { name: 'Backups' }).check();
   const other = page.getByRole('textbox', { name: 'Other answer' }).nth(1);
   await other.fill('Alerts');
-  // What is being written stays when other things happen.
+  // A draft stays when other things happen.
   m.send('approvals', { id: 's1', approvals: m.world.servers[0].approvals.map((a) => (a.number === 1 ? { ...a, reason: 'other' } : a)) });
   await settle(page, 200);
   equal(await other.inputValue(), 'Alerts', 'draft');
@@ -98,7 +98,7 @@ await check('Caps Lock does not turn once into always', (cs) => started(cs, { pa
   equal(m.posts[0].do, 'once', 'answer');
 }));
 
-await check('who types into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('typing into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
   const shop = m.world.servers[0];
   await settle(page, 1_100);
   await page.keyboard.press('d');
@@ -184,7 +184,7 @@ await check('hidden pages share one stream', async (cs) => {
   // The page with the stream closes: another one takes it over.
   await pages[0].close();
   await until(() => m.streams() === 1, 'the next stream');
-  // What happens meanwhile is there when a page comes into view.
+  // Changes of the meantime are there when a page comes into view.
   m.world.servers[1].approvals = [];
   const last = pages.at(-1);
   await view(last, false);
@@ -240,7 +240,7 @@ await check('focus and drafts survive live updates', (cs) => started(cs, {}, asy
   }
   equal(await page.evaluate(() => [document.activeElement.name, document.activeElement.value]), ['reason', 'because'], 'focus and draft');
   equal(await page.locator('.item.on').innerText().then((t) => t.includes('#1 ')), true, 'active row');
-  assert((await page.locator('#say').innerText()).includes('New approval'), 'new approvals are not announced');
+  assert((await page.locator('#announced').innerText()).includes('New approval'), 'new approvals are not announced');
   await page.keyboard.press('Escape');
   await go(page, 'sessions');
   await shown(page, 'details.change');
@@ -253,20 +253,34 @@ await check('focus and drafts survive live updates', (cs) => started(cs, {}, asy
   equal(await page.evaluate(() => document.activeElement.tagName), 'SUMMARY', 'focus');
 }));
 
+// notes replaces the notifications of a page, which is not in front, with a list.
+const notes = (page, permission) => page.addInitScript((p) => {
+  globalThis.notes = [];
+  globalThis.Notification = class {
+    static permission = p;
+    static requestPermission = async () => (Notification.permission = 'granted');
+    constructor(title, options) {
+      globalThis.notes.push([title, options.body]);
+    }
+  };
+  document.hasFocus = () => false;
+}, permission);
+
+await check('approvals of the first snapshot are announced as a number, without notification', async (cs) => {
+  const m = await mock(world());
+  const page = await open(cs, null, storage(m.url));
+  await notes(page, 'granted');
+  await page.goto(m.url);
+  await page.waitForFunction(() => document.querySelector('#announced').innerText.includes('4 calls wait for approval'));
+  equal(await page.evaluate(() => globalThis.notes), [], 'notifications');
+  clean(page);
+  m.close();
+});
+
 await check('notifications are shown if the user agrees', async (cs) => {
   const m = await mock(world());
   const page = await open(cs, null, storage(m.url));
-  await page.addInitScript(() => {
-    globalThis.notes = [];
-    globalThis.Notification = class {
-      static permission = 'default';
-      static requestPermission = async () => (Notification.permission = 'granted');
-      constructor(title, options) {
-        globalThis.notes.push([title, options.body]);
-      }
-    };
-    document.hasFocus = () => false;
-  });
+  await notes(page, 'default');
   await page.goto(m.url);
   await page.waitForSelector('[data-state=live]');
   const shop = m.world.servers[0];

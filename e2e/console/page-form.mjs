@@ -1,5 +1,5 @@
 // Keys, axe, widths, empty states, failures of the connection.
-import { assert, axe, check, clean, equal, open, tab } from './lib.mjs';
+import { assert, axe, check, clean, equal, open, tab, until } from './lib.mjs';
 import { mock, storage } from './mock.mjs';
 import { focused, go, settle, shown, started, views } from './mocked.mjs';
 import { NOW, world } from './world.mjs';
@@ -87,6 +87,25 @@ for (const scheme of ['light', 'dark']) {
     void m;
   }));
 }
+
+await check('before the first snapshot the page does not report that no server runs', async (cs) => {
+  const m = await mock(world(NOW));
+  m.late = true;
+  const page = await open(cs, null, storage(m.url));
+  await page.goto(m.url);
+  await until(() => m.streams() === 1, 'the stream');
+  for (const v of views.slice(0, 4)) {
+    await page.evaluate((name) => (location.hash = `#/${name}`), v);
+    await page.waitForFunction(() => document.querySelector('main').innerText.includes('Loading'));
+    equal((await page.innerText('main')).includes('No server runs.'), false, v);
+  }
+  m.send('snapshot', { servers: [] });
+  await page.waitForFunction(() => document.querySelector('main').innerText.includes('No server runs.'));
+  m.send('snapshot', { servers: m.world.servers });
+  await page.waitForSelector('table');
+  clean(page);
+  m.close();
+});
 
 await check('empty states name a next step', async (cs) => {
   const w = world(NOW);

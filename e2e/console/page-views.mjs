@@ -5,7 +5,7 @@ import { settle, shown, started } from './mocked.mjs';
 await check('live: stages, stop of a call and a task, output', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
   await shown(page, '.totals', '2 running, 2 waiting');
-  assert((await page.locator('.item.call', { hasText: 'README.md' }).innerText()).includes('waits for call 20 (Bash)'), 'what a call waits for is not shown');
+  assert((await page.locator('.item.call', { hasText: 'README.md' }).innerText()).includes('waits for call 20 (Bash)'), 'the reason of a wait is not shown');
   await page.keyboard.press('j');
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
@@ -29,7 +29,7 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
   equal(m.posts[1], { name: 'stop', token: 'the-token', server: 's1', task: 'a1b2c3' }, 'stop');
 }));
 
-await check('live: who leaves the view and comes back sees an output once', (cs) => started(cs, {}, async (page, m) => {
+await check('live: an output is there once after the view was left and entered again', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
   m.world.output = { a1b2c3: 'first\n' };
   Object.assign(m, { slow: 'api/task', delay: 300 });

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Tests the console's page in Chromium, with a made-up server: what a real one cannot show
-// at will. real.mjs has the stories with the built binary.
+// Tests the console's page in Chromium, with a made-up server, for states that a real one cannot
+// show at will. real.mjs has the stories with the built binary.
 import { finish } from './lib.mjs';
 
 for (const part of ['load', 'approvals', 'views', 'form']) await import(`./page-${part}.mjs`);

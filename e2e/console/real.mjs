@@ -89,7 +89,7 @@ await check('deny with a reason that the model gets', (cs) => placed(cs, async (
   equal(content(file), undefined, 'file');
 }));
 
-await check('always: what it covers is shown, and holds', (cs) => placed(cs, async ({ place, server, page }) => {
+await check('always: the page names its extent, which holds', (cs) => placed(cs, async ({ place, server, page }) => {
   const file = join(place.outside, 'a.txt');
   await server.call('Write', { file_path: file, content: 'one\n' });
   await ready(page, 'a.txt');
@@ -138,7 +138,7 @@ await check('two tabs, two servers, and a server that starts again', (cs) => pla
   await waits(page, 1);
   await two.bringToFront();
   await two.waitForFunction(() => [...document.querySelectorAll('[role=option]')].some((o) => o.innerText.includes('not sent again yet')), null, { polling: 50 });
-  // One server is killed, with what waited in it, and starts again.
+  // One server is killed, with its waiting calls, and starts again.
   other.process.kill('SIGKILL');
   await waits(two, 0);
   const again = await place.server(join(place.dir, 'other'), 'other-client');
@@ -228,7 +228,7 @@ await check('live and stop of a call', (cs) => placed(cs, async ({ server, page 
   await page.locator('.item.running', { hasText: 'sleep 600' }).click();
   await page.getByRole('button', { name: 'Stop this call' }).click();
   const text = await answer;
-  assert(text.startsWith('!') && /user/i.test(text) && /stop/i.test(text), `the model is not told who stopped it: ${text}`);
+  assert(text.startsWith('!') && /user/i.test(text) && /stop/i.test(text), `the answer does not name the user: ${text}`);
   await page.waitForFunction(() => document.querySelector('.totals').innerText.startsWith('0 running'));
 }));
 
@@ -242,7 +242,7 @@ await check('a task: output, stop', (cs) => placed(cs, async ({ server, page }) 
   await page.waitForFunction(() => document.querySelector('.tasks .item.done'));
 }));
 
-await check('sessions: what changed, undo', (cs) => placed(cs, async ({ place, server, page }) => {
+await check('sessions: changes, undo', (cs) => placed(cs, async ({ place, server, page }) => {
   const file = join(place.root, 'a.txt');
   writeFileSync(file, 'before\n');
   const wrote = await server.call('Write', { file_path: file, content: 'after\n' });
@@ -281,7 +281,7 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
   const [serverID, number] = id.split(/:(?=\d+$)/);
   const { key } = await page.evaluate(([s, n]) => fetch(`api/approval?server=${encodeURIComponent(s)}&number=${n}`).then((r) => r.json()), [serverID, number]);
   const body = JSON.stringify({ server: serverID, number: Number(number), key, do: 'once' });
-  // Another program of this machine serves a page; cookies do not tell ports apart.
+  // Another program of this machine serves a page; cookies are shared by ports.
   const evil = createServer((req, res) => {
     res.setHeader('Content-Type', 'text/html');
     res.end('<!doctype html><title>evil</title><iframe name="f"></iframe><form method="post" enctype="text/plain" target="f"></form>');
@@ -290,6 +290,8 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
   try {
     const other = await cs[0].newPage();
     await other.goto(`http://127.0.0.1:${evil.address().port}/`);
+    const navigation = (path) => other.waitForResponse((r) => r.request().isNavigationRequest() && new URL(r.url()).pathname === path);
+    const submitted = navigation('/console/api/approval');
     const tried = await other.evaluate(async ([base, text]) => {
       const out = [];
       for (const [mode, headers] of [['no-cors', { 'Content-Type': 'text/plain' }], ['cors', { 'Content-Type': 'application/json', 'X-Console': 'x' }], ['cors', { 'Content-Type': 'text/plain' }]]) {
@@ -306,6 +308,7 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
       return out;
     }, [c.base, body]);
     equal(tried, ['blocked', 'blocked', 'blocked', 'blocked'], 'requests of a foreign page');
+    equal((await submitted).status(), 403, 'status for a foreign form');
     // Without the header, or by GET, also the own page cannot.
     const own = await page.evaluate(async ([text, query]) => [
       await fetch('api/approval', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text }).then((r) => r.status),
@@ -314,19 +317,19 @@ await check('requests of other pages change nothing', (cs) => placed(cs, async (
     ], [body, new URLSearchParams(JSON.parse(body)).toString()]);
     assert(own.every((s) => s >= 400 && s < 500), `own requests: ${own}`);
     // Clickjacking: a frame shows nothing of the console.
+    const framed = navigation('/console/');
     await other.evaluate((base) => {
       const f = document.createElement('iframe');
       f.src = base;
       document.body.append(f);
     }, c.base);
-    await until(() => other.frames().length > 2, 'the frame');
-    await other.waitForTimeout(300);
+    equal((await framed).status(), 403, 'status for a frame of a foreign page');
+    for (const f of other.frames().slice(1)) await f.waitForLoadState();
     for (const f of other.frames().slice(1)) assert(!(await f.evaluate(() => document.body?.innerText ?? '').catch(() => '')).includes('Approvals'), 'a foreign page frames the console');
     // DNS rebinding: the foreign name leads to the console's port.
     const rebound = await cs[0].newPage();
     const answer = await rebound.goto(c.base.replace('127.0.0.1', 'rebound.test'));
     equal(answer.status(), 403, 'status for a foreign name');
-    await page.waitForTimeout(100);
     assert((await server.call('Write', { file_path: file, content: 'one\n' })).includes('pending'), 'the call was approved');
     equal(content(file), undefined, 'file');
     await waits(page, 1);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { assert } from './lib.mjs';
 
-// Place is a home with settings, in a folder of its own, and what runs there.
+// Place is a home with settings, in a folder of its own, and its processes.
 export class Place {
   running = [];
 

@@ -22,7 +22,7 @@ export const DIFF = `--- a/server/http.go
  )
 `;
 
-// approvals by number: what api/approval adds to them.
+// details has the fields that api/approval adds to an approval, by number.
 const details = {
   1: { kind: 'diff', preview: DIFF, partial: false, command: null, input: JSON.stringify({ file_path: '/home/ada/shop/server/http.go', old_string: 'idle = time.Minute', new_string: 'idle = 2 * time.Minute' }) },
   2: {

@@ -41,8 +41,7 @@ func (a *Assembly) describe(c Config, roots []string, to *pipeline.Config) {
 	}
 	a.Feed = feed.New(feed.Config{
 		Name: strings.Join(roots, ", "), Version: c.Version, Transport: "stdio", Mode: string(a.Mode), Process: os.Getpid(), Started: time.Now(),
-		Roots: roots, Scheduler: a.Scheduler, Ring: a.ring, Approvals: approvals, Log: c.Log,
-		Parts: parts,
+		Roots: roots, Scheduler: a.Scheduler, Ring: a.ring, Approvals: approvals, Parts: parts,
 	})
 	if c.Remote {
 		a.Feed.Transport = "http"

@@ -28,7 +28,7 @@ func consoleCommand(host *Host) *cobra.Command {
 		Use:   "console [flags]",
 		Short: "Show all running servers in the browser: approvals, calls, changes, rules",
 		Long: "Serves a page on this machine for all running servers of this user, and opens it in the default browser, until it is interrupted.\n" +
-			"It shows the calls and questions that wait for the user, which can be answered there, what runs and what has run, changes of files, rules, and audit logs.\n" +
+			"It shows calls and questions that wait for the user and takes the answers. It also shows running and finished calls, changes of files, rules, and audit logs.\n" +
 			"The address works once, within 60 seconds. Press Enter for a new one.",
 		Example:           "  mcp-toolset console\n  mcp-toolset console --no-open --addr 127.0.0.1:8810",
 		Args:              noArgs,

@@ -13,8 +13,8 @@ import (
 // MaxReason is the limit of the reason of a decline, in characters.
 const MaxReason = 500
 
-// ErrChanged marks errors of decisions on an approval that is gone, was decided on, or is not the
-// one that the user was shown.
+// ErrChanged marks errors of decisions on an approval that is gone, was decided on, or differs from
+// the one that the user saw.
 var ErrChanged = errors.New("the approval has changed")
 
 // changed is an error that is ErrChanged.
@@ -29,7 +29,7 @@ func changedf(format string, args ...any) error { return changed{fmt.Sprintf(for
 // of arrival.
 func (s *Store) Items(number int) []Item { return s.list(number).Items }
 
-// Refusals returns what was declined.
+// Refusals returns the refusals that hold.
 func (s *Store) Refusals() []Refusal { return s.list(0).Declined }
 
 // Generation returns a number that changes with each change of the approvals.
@@ -43,7 +43,7 @@ func (i *item) shown(key string) error {
 	return nil
 }
 
-// shownKey returns the digest of all that the user is shown of an item: what the answer is bound
+// shownKey returns the digest of an item as the user sees it: the fields that an approval is bound
 // to, and the preview.
 func (i *item) shownKey() string {
 	h := sha256.New()
@@ -53,7 +53,7 @@ func (i *item) shownKey() string {
 }
 
 // Approve grants the pending approval with a number for one run, or always as well. key is
-// Item.Key of what the user was shown; "" does not check it.
+// the Item.Key that the user saw; "" does not check it.
 func (s *Store) Approve(n int, key string, always bool) error {
 	r, err := s.decidable(n, key, always)
 	if err != nil {

@@ -94,7 +94,7 @@ func (s *Store) Declined(session, tool string, subject Subject) (is bool, wrote 
 	return false, ""
 }
 
-// findDeclined returns what was declined in a session, or nil.
+// findDeclined returns the refusal of a subject in a session, or nil.
 func (s *Store) findDeclined(session, tool string, subject Subject) *declined {
 	tool = subject.of(tool)
 	for _, d := range s.declined {

@@ -29,7 +29,7 @@ type Item struct {
 	Subject   Subject   `json:"subject"`
 	Preview   string    `json:"preview,omitempty"` // what the call would change; "" if Input shows it
 	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
-	Key       string    `json:"-"`                 // digest of all that the user is shown
+	Key       string    `json:"-"`                 // digest of the item as the user sees it
 	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
 
 	Questions []question.Question `json:"questions,omitempty"` // in place of the question for approval

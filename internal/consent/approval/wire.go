@@ -25,8 +25,8 @@ const (
 	// character of text escaped.
 	maxAnswer = 8 * maxHeld
 
-	// connectionFor is the timeout for a peer to read a short answer. perByte adds 1 s per MiB for a long answer, for
-	// busy machines.
+	// connectionFor is the timeout for a peer to read a short answer. perByte adds 1 s per MiB for
+	// a long answer, for busy machines.
 	connectionFor = 2 * time.Second
 	perByte       = time.Second >> 20
 )

@@ -1,5 +1,5 @@
-// Package socket is the private socket of a server: the way by which other processes of the
-// same user, such as `mcp-toolset approve` and `mcp-toolset console`, talk to it.
+// Package socket implements the private socket of a server, by which other processes of the same
+// user, such as `mcp-toolset approve` and `mcp-toolset console`, reach it.
 //
 // It is a unix socket in the state folder or, on Windows, a named pipe. Its mode excludes other
 // users. As a second defense, a peer that descends from a server's process is refused
@@ -83,9 +83,9 @@ type Conn interface {
 type Peer struct {
 	Conn
 	Line    []byte        // the first line, with its line break unless Err is set
-	Rest    *bufio.Reader // what follows the line
-	Refused error         // why the peer may not be served; nil: it may
-	Err     error         // why there is no first line
+	Rest    *bufio.Reader // the bytes after the line
+	Refused error         // reason not to serve the peer, or nil
+	Err     error         // reason for the lack of a first line, or nil
 }
 
 // Handler serves a peer until it returns. It must serve nothing to a peer with Refused. ctx ends
@@ -156,15 +156,15 @@ func (s *Server) Open() error {
 		return nil
 	}
 	if err := s.shut(); err != nil { // another process removed it
-		s.log.Warn("the socket of approvals is gone", "error", err.Error())
+		s.log.Warn("the private socket is gone", "error", err.Error())
 	}
 	if err := s.EnsureFolder(); err != nil {
-		return fmt.Errorf("opening the socket of approvals: %w", err)
+		return fmt.Errorf("opening the private socket: %w", err)
 	}
 	sweep(s.folder)
 	d, err := newEndpoint(filepath.Join(s.folder, rand.Text()[:nameLength]))
 	if err != nil {
-		return fmt.Errorf("opening the socket of approvals: %w", err)
+		return fmt.Errorf("opening the private socket: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
@@ -192,7 +192,7 @@ func (s *Server) Close() error {
 	defer s.opening.Unlock()
 	s.closed = true
 	if err := s.shut(); err != nil {
-		return fmt.Errorf("closing the socket of approvals: %w", err)
+		return fmt.Errorf("closing the private socket: %w", err)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (s *Server) meet(ctx context.Context, conn Conn) {
 	// This check comes first, while the peer is still the process that
 	// connected.
 	if p.Refused = checkPeer(conn); p.Refused != nil {
-		s.log.Warn("refused to talk about approvals", "error", p.Refused.Error())
+		s.log.Warn("refused a connection to the private socket", "error", p.Refused.Error())
 	}
 	_ = conn.SetDeadline(time.Now().Add(firstWithin)) // starts here because the time before does not depend on the peer
 	// Read the line in any case: unread data may make the peer lose the answer.
