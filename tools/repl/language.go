@@ -81,11 +81,12 @@ func jsonRequest(id, code string) string {
 }
 
 // shellRequest returns lines of input: bash discards the rest of one that is interrupted. Nothing
-// in the first one can change the id in the others. The second reply is for code that defines
-// functions with the names of builtins: setting the variable gives special ones such as unset
-// precedence.
+// in the first one can change the id in the others. The code has no single quotes: if an interrupt
+// discards the beginning of the line, the rest is an open string, which is not run. The second
+// reply is for code that defines functions with the names of builtins: setting the variable gives
+// special ones such as unset precedence.
 func shellRequest(id, code string) string {
-	code = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(code)
+	code = strings.NewReplacer(`\`, `\\`, `'`, `\047`, "\n", `\n`, "\r", `\r`).Replace(code)
 	reply := `\builtin printf '\n{"id":"` + id + `","ok":true,"code":%d}\n' "$?" >&199` + "\n"
 	return `\eval $'` + code + "' </dev/null 199>&-\n" + reply +
 		`POSIXLY_CORRECT=y; \unset -f builtin printf eval unset; \unset POSIXLY_CORRECT` + "\n" + reply

@@ -162,25 +162,29 @@ func TestTooManySessions(t *testing.T) {
 	f.want("bash", "echo ${x-none}", "none", "session", "d", "reset", true)
 }
 
-// TestCancel checks that a cancelled call interrupts the code, and that the state remains.
+// TestCancel checks that a cancelled call interrupts the code at any time, and that the state
+// remains: a signal can find bash between the fork of a command and its start.
 func TestCancel(t *testing.T) {
 	f := newFixture(t, nil)
 	f.want("bash", "x=1", "(no output)")
 	cause := errors.New("the client has cancelled")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		defer cancel(cause)
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(f.Root, "begun")); err == nil {
-				return
+	for i := range 20 {
+		name := fmt.Sprint("begun", i)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			defer cancel(cause)
+			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(f.Root, name)); err == nil {
+					return
+				}
 			}
+			t.Error("the code has not begun")
+		}()
+		if _, text := f.call(ctx, map[string]any{"language": "bash", "code": "touch " + name + "; sleep 1000"}); text != "error: "+cause.Error() {
+			t.Error(text)
 		}
-		t.Error("the code has not begun")
-	}()
-	if _, text := f.call(ctx, map[string]any{"language": "bash", "code": "touch begun; sleep 1000"}); text != "error: "+cause.Error() {
-		t.Error(text)
+		f.want("bash", "echo $x", "1")
 	}
-	f.want("bash", "echo $x", "1")
 }
 
 // TestOutput checks that output of any size is shown in part and kept.

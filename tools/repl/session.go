@@ -255,19 +255,38 @@ func (s *interpreter) interrupt(replies <-chan reply) (got reply, how ending) {
 	again := time.NewTicker(tick)
 	defer again.Stop()
 	s.running.Interrupt()
-	for {
+	for reacted := false; ; {
 		select {
-		case got = <-replies:
-			return got, interrupted
+		case one := <-replies:
+			if !reacted {
+				got = one
+			}
+			if reacted || s.language != shell {
+				return got, interrupted
+			}
+			reacted, replies = true, s.probe()
 		case <-s.running.Done():
 			return got, ended
 		case <-again.C:
 			s.running.Interrupt()
+			if reacted {
+				replies = s.probe()
+			}
 		case <-late.C:
 			_ = s.stop(fmt.Sprintf("killed, since it did not react to an interrupt within %v", s.grace), 0)
 			return got, ended
 		}
 	}
+}
+
+// probe makes bash run a request without an effect, and returns the channel for the reply. After an
+// interrupt, bash can be unable to take code although it has replied: it waits for a process that
+// it had just forked and that missed the signal, or an incomplete line of the former request is
+// left. Another interrupt ends both.
+func (s *interpreter) probe() <-chan reply {
+	id, replies := s.expect()
+	_, _ = io.WriteString(s.requests, shellRequest(id, ":")) // an error means that bash has ended
+	return replies
 }
 
 // stop ends the session, with the processes killed after grace. why is the reason for answers;
