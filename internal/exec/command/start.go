@@ -420,7 +420,7 @@ func (r *Running) End(why EndReason, grace time.Duration) error {
 	return err
 }
 
-// Interrupt sends SIGINT to the shell of the command and its process group. It does not wait.
+// Interrupt sends SIGINT to the shell of the command and its process group, and returns then.
 func (r *Running) Interrupt() { r.process.Interrupt() }
 
 // Forget removes the temporary folder and the network of an owner that is gone. No command

@@ -20,7 +20,7 @@ type order struct {
 	Setup *setup   `json:",omitempty"`
 	Run   *command `json:",omitempty"`
 	End   *ending  `json:",omitempty"`
-	// Interrupt sends SIGINT to the command and its process group.
+	// Interrupt sends SIGINT to the command and its process group. The answer is Interrupted.
 	Interrupt bool `json:",omitempty"`
 }
 
@@ -52,11 +52,12 @@ type ending struct{ Grace time.Duration }
 // report is a message of the supervisor. It answers a setup with Ready or Failed,
 // and a command with Taken, then Started or Failed, then Exit.
 type report struct {
-	Ready   bool     `json:",omitempty"`
-	Taken   bool     `json:",omitempty"` // until it is sent, no code of the command has run
-	Started *started `json:",omitempty"`
-	Failed  *failure `json:",omitempty"`
-	Exit    *Exit    `json:",omitempty"`
+	Ready       bool     `json:",omitempty"`
+	Taken       bool     `json:",omitempty"` // until it is sent, no code of the command has run
+	Started     *started `json:",omitempty"`
+	Failed      *failure `json:",omitempty"`
+	Interrupted bool     `json:",omitempty"`
+	Exit        *Exit    `json:",omitempty"`
 }
 
 type started struct{ PID int } // in the supervisor's PID namespace

@@ -202,6 +202,7 @@ func (c *channel) listen(t *tree) {
 			case json.Unmarshal(line, &o) != nil:
 			case o.Interrupt:
 				t.interrupt()
+				c.send(report{Interrupted: true})
 			case o.End != nil:
 				t.orders <- *o.End
 			}

@@ -19,9 +19,10 @@ type Process struct {
 	sup    *supervisor
 	pid    int // of the command, in the supervisor's namespace
 
-	done   chan struct{}
-	exit   Exit
-	killed atomic.Bool // End has killed the supervisor
+	done        chan struct{}
+	interrupted chan struct{} // receives a value after each interrupt
+	exit        Exit
+	killed      atomic.Bool // End has killed the supervisor
 }
 
 // Start starts a command. ctx applies to the start only: if it ends earlier, no
@@ -109,7 +110,7 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 		case rep.Started != nil && ctx.Err() != nil: // too late
 			return nil, false, context.Cause(ctx)
 		case rep.Started != nil:
-			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{})}
+			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{}), interrupted: make(chan struct{}, 1)}
 			if !r.adopt(p) {
 				return nil, false, ErrClosed
 			}
@@ -138,6 +139,12 @@ func (r *Runner) adopt(p *Process) bool {
 // watch waits for the end of a command and records it.
 func (p *Process) watch() {
 	rep, err := p.sup.next(context.Background())
+	for ; err == nil && rep.Interrupted; rep, err = p.sup.next(context.Background()) {
+		select {
+		case p.interrupted <- struct{}{}:
+		default:
+		}
+	}
 	if err == nil && rep.Exit != nil {
 		p.exit = *rep.Exit
 		for i, name := range p.exit.Leftover {
@@ -231,9 +238,23 @@ func (p *Process) End(grace time.Duration) error {
 	}
 }
 
-// Interrupt sends SIGINT to the command and its process group, as a terminal does. It does not
-// wait, and has no effect on a command that has ended.
-func (p *Process) Interrupt() { _ = p.sup.send(order{Interrupt: true}) }
+// Interrupt sends SIGINT to the command and its process group, as a terminal does. It returns
+// after the signal has been sent, so that the signal cannot reach what the command does later. It
+// has no effect on a command that has ended.
+func (p *Process) Interrupt() {
+	select {
+	case <-p.interrupted: // an earlier one, whose answer was late
+	default:
+	}
+	if p.sup.send(order{Interrupt: true}) != nil {
+		return
+	}
+	select {
+	case <-p.interrupted:
+	case <-p.done:
+	case <-time.After(answerWait): // the supervisor may have been stopped
+	}
+}
 
 // kill kills the supervisor, as the only way left to end the command.
 func (p *Process) kill() error {
