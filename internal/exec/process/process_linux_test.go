@@ -457,14 +457,17 @@ func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, Config{Tiers: []Tier{Subreaper}}) // the id of the command is valid here, too
 	p, _ := start(t, r, script(t, "exec sleep 1000"))
+	has := func(line string) bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+		return err == nil && strings.Contains(string(status), "\n"+line)
+	}
 	if err := unix.Kill(p.pid, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "it is stopped", func() bool { return has("State:\tT") })
 	for range 5 {
-		p.Interrupt()
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-		if err != nil || !strings.Contains(string(status), "\nShdPnd:\t0000000000000002\n") {
-			t.Fatalf("%v\n%s", err, status)
+		if p.Interrupt(); !has("ShdPnd:\t0000000000000002\n") {
+			t.Error("it has no signal yet")
 		}
 	}
 	if err := unix.Kill(p.pid, unix.SIGCONT); err != nil {
