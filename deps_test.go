@@ -61,7 +61,7 @@ var rules = []rule{
 	{"web/endpoint", []string{"web/site", "internal/record/state", "internal/text/plain"}, nil, "keys, base URLs and waits of services that the user names"},
 	{"models/engine", []string{"models", "internal/exec/launch", "internal/text/plain", "internal/text/strictjson", "web/dial", "web/endpoint", "web/site"}, []string{"github.com/anthropics/anthropic-sdk-go", "github.com/sashabaranov/go-openai"}, "reaches language models; the only package that knows the libraries of providers"},
 	{"models/modelstest", []string{"models"}, nil, "for tests: plays the APIs of models"},
-	{"models", []string{"session", "internal/text/fault", "internal/text/plain", "web/endpoint"}, nil, "language models: conversations, limits, budgets"},
+	{"models", []string{"session", "internal/file/filelock", "internal/record/durable", "internal/text/fault", "internal/text/plain", "web/endpoint"}, nil, "language models: conversations, limits, budgets"},
 	{"web/search", []string{"web/endpoint", "web/site", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/net"}, "search providers over HTTP; HTML of snippets"},
 	{"lsp", []string{"internal/search/walk", "session", "internal/text/fault", "internal/text/plain"}, []string{"github.com/sourcegraph/jsonrpc2", "github.com/bmatcuk/doublestar/v4"}, "language servers: starts them, asks them, and announces changes of files; patterns of watched files"},
 	{"tools/lsp", []string{"tools", "tools/file", "lsp", "policy", "session", "internal/event", "internal/file/workspace", "internal/text/fault", "internal/text/nearest", "internal/text/plain"}, nil, "the LSP and LSPApply tools"},

@@ -49,7 +49,7 @@ func (m *model) Complete(ctx context.Context, r Request) (*Response, error) {
 		return nil, context.Cause(ctx)
 	}
 	input := estimate(r)
-	settle, err := m.meter.reserve(r.Owner, input, &r.MaxTokens, m.Price)
+	settle, err := m.meter.reserve(ctx, r.Owner, input, &r.MaxTokens, m.Price)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -12,11 +13,13 @@ import (
 type Budget struct {
 	TokensPerSession int     // of all models, input and output
 	Cost             float64 // of a principal in one run of the server
+	CostPerDay       float64 // of a principal on a day, in all servers of the user
 }
 
 // Meter counts the tokens of sessions and the cost of principals. It is safe for concurrent use.
 type Meter struct {
 	budget   Budget
+	days     *Days // nil: no limit
 	mu       sync.Mutex
 	sessions session.Owned[account]
 	costs    session.Owned[account] // by principal
@@ -29,9 +32,9 @@ type account struct {
 	requests int // that run
 }
 
-// NewMeter returns a meter for a budget.
-func NewMeter(b Budget) *Meter {
-	m := &Meter{budget: b}
+// NewMeter returns a meter for a budget. days counts the cost per day; nil means no limit.
+func NewMeter(b Budget, days *Days) *Meter {
+	m := &Meter{budget: b, days: days}
 	inUse := func(a *account) bool { return a.requests > 0 }
 	m.sessions.InUse, m.costs.InUse = inUse, inUse
 	return m
@@ -39,7 +42,24 @@ func NewMeter(b Budget) *Meter {
 
 // reserve takes the estimated input and the largest output of a request from the budgets. If less
 // is left, it lowers maxTokens. The caller must call settle with the actual usage.
-func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (settle func(Usage), err error) {
+func (m *Meter) reserve(ctx context.Context, o session.Owner, input int, maxTokens *int, p *Price) (settle func(Usage), err error) {
+	settleHere, err := m.reserveHere(o, input, maxTokens, p)
+	if err != nil || m.days == nil || p == nil {
+		return settleHere, err
+	}
+	settleDay, err := m.days.reserve(ctx, o.Principal, input, maxTokens, p)
+	if err != nil {
+		settleHere(Usage{})
+		return nil, err
+	}
+	return func(used Usage) {
+		settleHere(used)
+		settleDay(p.cost(used))
+	}, nil
+}
+
+// reserveHere is reserve for the budgets of this server.
+func (m *Meter) reserveHere(o session.Owner, input int, maxTokens *int, p *Price) (settle func(Usage), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	byPrincipal := session.Owner{Principal: o.Principal}
@@ -53,13 +73,9 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 		*maxTokens = min(*maxTokens, left)
 	}
 	if limit := m.budget.Cost; limit > 0 && p != nil {
-		left := limit - c.cost - p.cost(Usage{Input: input})
-		if left <= 0 {
+		if !p.afford(limit-c.cost, input, maxTokens) {
 			return nil, NewError(Spent, fmt.Sprintf("models have cost %.4f of at most %g since the server started, with running requests, and this one costs more than is left", c.cost, limit),
 				"Go on without the model, or ask the user to raise models.maxCost in the settings.")
-		}
-		if p.Output > 0 {
-			*maxTokens = max(1, min(*maxTokens, int(math.Min(left/p.Output*1e6, MaxMaxTokens))))
 		}
 	}
 	reserved := Usage{Input: input, Output: *maxTokens}
@@ -78,6 +94,18 @@ func (m *Meter) reserve(o session.Owner, input int, maxTokens *int, p *Price) (s
 		add(-1, reserved)
 		add(1, used)
 	}, nil
+}
+
+// afford reports whether left pays for more than the input of a request. If it does not pay for
+// maxTokens of output, it lowers maxTokens.
+func (p *Price) afford(left float64, input int, maxTokens *int) bool {
+	if left -= p.cost(Usage{Input: input}); left <= 0 {
+		return false
+	}
+	if p.Output > 0 {
+		*maxTokens = max(1, min(*maxTokens, int(math.Min(left/p.Output*1e6, MaxMaxTokens))))
+	}
+	return true
 }
 
 // Forget drops the account of an ended session.

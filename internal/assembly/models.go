@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
 	"mcp-toolset/models/engine"
@@ -23,12 +25,16 @@ type languageModels struct {
 }
 
 // startModels makes the models of the settings. It reaches none of them.
-func (p *Plan) startModels() (m languageModels) {
+func (p *Plan) startModels(locks *filelock.Locks) (m languageModels) {
 	c := p.Settings.Models()
 	if c == nil {
 		return m
 	}
-	m.meter = models.NewMeter(c.Budget)
+	var days *models.Days
+	if limit := c.Budget.CostPerDay; limit > 0 {
+		days = models.NewDays(limit, p.State, locks, time.Now)
+	}
+	m.meter = models.NewMeter(c.Budget, days)
 	make := func(e models.Endpoint) models.Model {
 		g := engine.New(e, engine.Options{Getenv: p.options.Getenv, Environ: hookEnvironment(p.options.Environ())})
 		p.Closers = append(p.Closers, g)

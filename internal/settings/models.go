@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	modelsKeys    = []string{"default", "maxCost", "maxTokensPerSession", "small"}
+	modelsKeys    = []string{"default", "maxCost", "maxCostPerDay", "maxTokensPerSession", "small"}
 	modelKeys     = []string{"command", "keyEnv", "keyFile", "maxTokens", "model", "price", "provider", "timeout", "url"}
 	priceKeys     = []string{"cacheRead", "cacheWrite", "input", "output"}
 	summarizeKeys = []string{"over", "tools"}
@@ -77,6 +77,8 @@ func (s *Settings) readModels(f field) error {
 			c.Budget.TokensPerSession = int(n)
 		case "maxCost":
 			c.Budget.Cost, err = g.value.number(path, 0, 1e9, false)
+		case "maxCostPerDay":
+			c.Budget.CostPerDay, err = g.value.number(path, 0, 1e9, false)
 		default:
 			s.unknown(f.key, g, modelsKeys)
 		}
@@ -88,8 +90,10 @@ func (s *Settings) readModels(f field) error {
 		return fmt.Errorf("line %d: %s: it has no default; add the model that is used", f.line, f.key)
 	}
 	for key, e := range map[string]*models.Endpoint{"default": c.Default, "small": c.Small} {
-		if e != nil && e.Price == nil && c.Budget.Cost > 0 {
-			return fmt.Errorf("line %d: %s: maxCost needs the price of %s; add price with input and output to it", f.line, f.key, key)
+		for name, limit := range map[string]float64{"maxCost": c.Budget.Cost, "maxCostPerDay": c.Budget.CostPerDay} {
+			if e != nil && e.Price == nil && limit > 0 {
+				return fmt.Errorf("line %d: %s: %s needs the price of %s; add price with input and output to it", f.line, f.key, name, key)
+			}
 		}
 	}
 	s.models = c

@@ -20,9 +20,9 @@ func TestModels(t *testing.T) {
 	for text, want := range map[string]*models.Config{
 		`{}`: nil,
 		`{"models":{"default":{"provider":"anthropic","url":"http://127.0.0.1:11434/","model":"llama"}}}`: {Default: local},
-		`{"models":{"default":{"provider":"openai","model":"gpt","keyFile":"~/key","maxTokens":100,"timeout":1.5,"price":{"input":1,"output":5,"cacheRead":0.1}},"small":{"provider":"command","command":["./bin/m","-x"]},"maxTokensPerSession":1000,"maxCost":0}}`: {
+		`{"models":{"default":{"provider":"openai","model":"gpt","keyFile":"~/key","maxTokens":100,"timeout":1.5,"price":{"input":1,"output":5,"cacheRead":0.1}},"small":{"provider":"command","command":["./bin/m","-x"],"price":{"input":1,"output":2}},"maxTokensPerSession":1000,"maxCost":0,"maxCostPerDay":2}}`: {
 			Default: &models.Endpoint{Provider: "openai", URL: "https://api.openai.com/v1", Name: "gpt", KeyFile: "/home/u/key", MaxTokens: 100, Timeout: 1500 * time.Millisecond, Dir: "/cfg", Price: &models.Price{Input: 1, Output: 5, CacheRead: 0.1, CacheWrite: 1}},
-			Small:   &models.Endpoint{Provider: "command", Command: []string{"/cfg/bin/m", "-x"}, Name: "m", MaxTokens: 8192, Timeout: 2 * time.Minute, Dir: "/cfg"}, Budget: models.Budget{TokensPerSession: 1000},
+			Small:   &models.Endpoint{Provider: "command", Command: []string{"/cfg/bin/m", "-x"}, Name: "m", MaxTokens: 8192, Timeout: 2 * time.Minute, Dir: "/cfg", Price: &models.Price{Input: 1, Output: 2, CacheRead: 1, CacheWrite: 1}}, Budget: models.Budget{TokensPerSession: 1000, CostPerDay: 2},
 		},
 	} {
 		s, err := Parse([]byte(text), "/cfg/s.json", "/cfg")
@@ -80,6 +80,7 @@ func TestModelsErrors(t *testing.T) {
 		`{"default":{"provider":"anthropic","model":"a","price":{"input":1}}}`:                `models.default.price: it needs input and output; add the price of a million tokens of each`,
 		`{"default":{"provider":"anthropic","model":"a","price":{"input":-1,"output":1}}}`:    `models.default.price.input: want a number from 0 to 1000000, have a number -1`,
 		`{"default":{"provider":"anthropic","model":"a"},"maxCost":5}`:                        `models: maxCost needs the price of default; add price with input and output to it`,
+		`{"default":{"provider":"anthropic","model":"a"},"maxCostPerDay":5}`:                  `models: maxCostPerDay needs the price of default; add price with input and output to it`,
 		`{"default":{"provider":"anthropic","model":"a"},"maxTokensPerSession":0}`:            `models.maxTokensPerSession: want a whole number from 1 to 1099511627776, have a number 0`,
 	} {
 		_, err := Parse([]byte("{\n\"models\": "+text+"}"), "f", "/cfg")

@@ -134,7 +134,7 @@ type Settings struct {
 //	      "price": {"input": number, "output": number, "cacheRead": number, "cacheWrite": number}
 //	    },
 //	    "small": {the same},
-//	    "maxTokensPerSession": number, "maxCost": number
+//	    "maxTokensPerSession": number, "maxCost": number, "maxCostPerDay": number
 //	  },
 //	  "summarize": {"over": characters, "tools": [tool...]}
 //	}

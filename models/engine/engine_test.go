@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/models"
 	"mcp-toolset/models/modelstest"
 	"mcp-toolset/session"
@@ -55,7 +56,7 @@ func ask(t *testing.T, provider string, s *modelstest.Server, r models.Request) 
 	e := endpointOf(provider, s.URL)
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	resp, err := models.New(e, engineOf(t, e), models.NewMeter(models.Budget{}), log).Complete(t.Context(), r)
+	resp, err := models.New(e, engineOf(t, e), models.NewMeter(models.Budget{}, nil), log).Complete(t.Context(), r)
 	if shown := fmt.Sprintf("%+v %#v %v %s", resp, err, err, &logged); strings.Contains(shown, secret) {
 		t.Errorf("the key shows: %s", shown)
 	}
@@ -424,7 +425,7 @@ func played(t *testing.T, provider string, ctx context.Context, replies ...model
 		g.client.transport = modelstest.Play(provider, replies...)
 	}
 	began := time.Now()
-	resp, err := models.New(e, g, models.NewMeter(models.Budget{}), slog.New(slog.DiscardHandler)).Complete(ctx, hello)
+	resp, err := models.New(e, g, models.NewMeter(models.Budget{}, nil), slog.New(slog.DiscardHandler)).Complete(ctx, hello)
 	return resp, time.Since(began), err
 }
 
@@ -466,7 +467,7 @@ func TestCommand(t *testing.T) {
 		"yes": "the model m-1 gave an answer of more than 4 MB. Ask for less at once.",
 	} {
 		e := models.Endpoint{Provider: "command", Command: []string{"sh", "-c", script}, Name: "m-1", MaxTokens: 1000, Timeout: time.Minute}
-		resp, err := models.New(e, engineOf(t, e), models.NewMeter(models.Budget{}), slog.New(slog.DiscardHandler)).Complete(t.Context(), conversation)
+		resp, err := models.New(e, engineOf(t, e), models.NewMeter(models.Budget{}, nil), slog.New(slog.DiscardHandler)).Complete(t.Context(), conversation)
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = fmt.Sprintf("%s %s %d+%d", resp.Text(), resp.Stop, resp.Usage.Input, resp.Usage.Output)
@@ -498,7 +499,7 @@ func TestBudget(t *testing.T) {
 	s := modelstest.New(t, "anthropic", reply)
 	e := endpointOf("anthropic", s.URL)
 	make := func(b models.Budget) (models.Model, *models.Meter) {
-		meter := models.NewMeter(b)
+		meter := models.NewMeter(b, nil)
 		return models.New(e, engineOf(t, e), meter, slog.New(slog.DiscardHandler)), meter
 	}
 	of := func(principal, id string) models.Request {
@@ -546,6 +547,51 @@ func TestBudget(t *testing.T) {
 	check(of("q", "1"), "")
 }
 
+// TestBudgetPerDay checks the cost per day, which two servers count together.
+func TestBudgetPerDay(t *testing.T) {
+	reply := modelstest.Reply{Text: "x", Usage: models.Usage{Input: 10, Output: 10}}
+	s := modelstest.New(t, "anthropic", reply)
+	e := endpointOf("anthropic", s.URL)
+	state := t.TempDir()
+	var day atomic.Int64
+	server := func() models.Model {
+		now := func() time.Time { return time.Date(2026, 3, 1+int(day.Load()), 12, 0, 0, 0, time.Local) }
+		days := models.NewDays(440e-6+1e-6, state, filelock.New(filepath.Join(state, "locks")), now) // an answer costs 110e-6
+		return models.New(e, engineOf(t, e), models.NewMeter(models.Budget{}, days), slog.New(slog.DiscardHandler))
+	}
+	one, two := server(), server()
+	check := func(m models.Model, principal, want string) {
+		t.Helper()
+		r := hello
+		r.Owner = session.Owner{Principal: principal, Session: "1"}
+		_, err := m.Complete(t.Context(), r)
+		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" {
+			t.Errorf("%s", got)
+		}
+	}
+	const spent = "models have cost 0.0004 of at most 0.000441 today, with running requests, and this one costs more than is left. Go on without the model, or ask the user to raise models.maxCostPerDay in the settings."
+	for _, m := range []models.Model{one, two, one, two} {
+		check(m, "p", "")
+	}
+	check(one, "p", spent)
+	check(two, "p", spent)
+	check(server(), "p", spent)
+	check(one, "q", "")
+	if made := s.Requests(); len(made) != 5 {
+		t.Errorf("%d requests", len(made))
+	}
+	day.Add(1)
+	check(two, "p", "")
+	path := filepath.Join(state, "costs.json")
+	if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), `{"version":1,"day":"2026-03-02","costs":{"p":0.000`) {
+		t.Errorf("%s %v", data, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(one, "p", "the cost of models per day was not counted: the durable costs were not used: reading "+path+": it is damaged: unexpected end of JSON input. Go on without the model, or ask the user to look at "+path+".")
+}
+
 // BenchmarkStep makes step 30 of a loop, with 3 uses in each step and results of 2 KB. It includes
 // the server.
 func BenchmarkStep(b *testing.B) {
@@ -572,7 +618,7 @@ func BenchmarkStep(b *testing.B) {
 			e := endpointOf(provider, s.URL)
 			g := New(e, Options{Getenv: getenv})
 			defer g.Close()
-			m := models.New(e, g, models.NewMeter(models.Budget{}), slog.New(slog.DiscardHandler))
+			m := models.New(e, g, models.NewMeter(models.Budget{}, nil), slog.New(slog.DiscardHandler))
 			for b.Loop() {
 				if resp, err := m.Complete(b.Context(), r); err != nil || len(resp.Blocks) != 4 {
 					b.Fatal(err)

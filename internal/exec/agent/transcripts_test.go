@@ -115,7 +115,7 @@ func TestTranscripts(t *testing.T) {
 				l := DefaultLimits()
 				l.Steps = 12
 				w := newWorld(t, l, nil)
-				w.Large = models.New(e, g, models.NewMeter(models.Budget{}), slog.New(slog.DiscardHandler))
+				w.Large = models.New(e, g, models.NewMeter(models.Budget{}, nil), slog.New(slog.DiscardHandler))
 				w.call = answered
 				_, text := w.run(Request{})
 				var got strings.Builder
