@@ -1,6 +1,6 @@
 // Live, sessions, policy and audit, as their user works with them.
-import { assert, axe, check, equal, open, until } from './lib.mjs';
-import { settle, shown, started } from './mocked.mjs';
+import { assert, check, equal, open, until } from './lib.mjs';
+import { axe, quiet, settle, shown, started } from './mocked.mjs';
 
 await check('live: stages, stop of a call and a task, output', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
@@ -22,6 +22,8 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
   await page.getByRole('button', { name: 'Stop this task' }).click();
   await settle(page);
   await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await quiet(page);
   equal(m.posts.length, 1, 'stops without confirmation');
   await page.getByRole('button', { name: 'Stop this task' }).click();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
@@ -32,14 +34,16 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
 await check('live: an output is there once after the view was left and entered again', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
   m.world.output = { a1b2c3: 'first\n' };
-  Object.assign(m, { slow: 'api/task', delay: 300 });
+  await shown(page, 'h2', 'Tasks and agents');
+  m.held = 'api/task';
   await page.locator('.tasks [role=option]', { hasText: 'npm run dev' }).click();
   await until(() => m.requests.some((r) => r.endsWith('api/task')), 'the request');
-  await page.keyboard.press('1');
-  await page.keyboard.press('2');
+  for (const [key, view] of [['1', 'Approvals'], ['2', 'Live']]) {
+    await page.keyboard.press(key);
+    await page.locator('nav [aria-current]', { hasText: view }).waitFor();
+  }
+  m.release();
   await shown(page, '.tail', 'first');
-  m.delay = 0;
-  await page.waitForTimeout(400); // for a second answer, which must not come
   equal((await page.locator('.tail').innerText()).match(/first/g), ['first'], 'output');
 }));
 
