@@ -126,29 +126,41 @@ export function liveView() {
 
   function pickCall(r) {
     leaveTask();
-    current = { type: 'call', key: r.key };
+    current = { type: 'call', key: r.key, head: el('div') };
+    const stop = button('Stop this call', async () => {
+      stop.disabled = true;
+      try {
+        toast(plain((await post('stop', { server: r.server, call: r.call.number })).text || 'Stopped.'));
+      } catch (err) {
+        oops(err);
+        stop.disabled = false;
+      }
+    }, { className: 'danger' });
+    current.stop = el('div', { className: 'row actions' }, stop);
+    const focus = keepFocus(pane);
+    fill(pane, current.head, current.stop);
+    focus(pane);
     drawCall(r);
   }
 
+  // redraw replaces the head of the pane. The button to stop stays, since a browser drops the
+  // click on an element that is replaced between the press and the release.
+  function redraw(ended, ...head) {
+    const focus = [keepFocus(current.head), keepFocus(current.stop)];
+    fill(current.head, head);
+    current.stop.hidden = ended;
+    focus[0](pane);
+    if (ended) focus[1](pane);
+  }
+
   function drawCall(r) {
-    const c = r.call;
-    const focus = keepFocus(pane);
-    fill(pane, el('h2', { tabIndex: -1 }, chip(line(c.tool || 'refused call', 80), 'tool'), ' ', show(untooled(c.tool, c.title).slice(0, 500))),
+    const c = (current.call = r.call);
+    redraw(c.stage === 'done', el('h2', { tabIndex: -1 }, chip(line(c.tool || 'refused call', 80), 'tool'), ' ', show(untooled(c.tool, c.title).slice(0, 500))),
       facts([
         ['State', stages[c.stage] ?? c.stage], ['Waits for', c.waits], ['Result', c.stage === 'done' && (c.cancelled ? 'cancelled' : c.outcome)], ['Client', c.lane], ['Server', serverName(r.server)],
         ['Annotation', c.safe ? 'may run beside others' : 'runs alone in its lane'], ['Deduplicated', c.shared && 'shares the run of an identical call'],
         ['Arrived', clock(c.arrived)], ['Waited', c.arrived && span((c.started || c.left || Date.now()) - c.arrived)], ['Ran', c.started && span((c.left || Date.now()) - c.started)],
-      ]),
-      c.stage !== 'done' && el('div', { className: 'row actions' }, button('Stop this call', async (e) => {
-        e.target.disabled = true;
-        try {
-          toast(plain((await post('stop', { server: r.server, call: c.number })).text || 'Stopped.'));
-        } catch (err) {
-          oops(err);
-          e.target.disabled = false;
-        }
-      }, { className: 'danger' })));
-    focus(pane);
+      ]));
   }
 
   function leaveTask() {
@@ -165,9 +177,10 @@ export function liveView() {
     tail.cut.hidden = own.next === 0;
     const follow = el('input', { type: 'checkbox', checked: true });
     own.head = el('div');
+    own.stop = el('div', { className: 'row' }, button('Stop this task', () => stopTask(tasks.item(t.key) ?? t), { className: 'danger' }));
     own.state = el('p', { className: 'dim' }, 'Loading the output');
     const focus = keepFocus(pane);
-    fill(pane, own.head, el('label', { className: 'inline' }, follow, ' Follow the output'), tail.element, own.state);
+    fill(pane, own.head, own.stop, el('label', { className: 'inline' }, follow, ' Follow the output'), tail.element, own.state);
     focus(pane);
     drawTask(t);
     const poll = async () => {
@@ -194,11 +207,8 @@ export function liveView() {
   }
 
   function drawTask(t) {
-    const focus = keepFocus(current.head);
-    fill(current.head, el('h2', { tabIndex: -1 }, chip(line(t.kind, 20), 'tool'), ' ', show(plain(t.title || t.id, 500))),
-      facts([['State', t.state], ['Detail', t.detail !== t.state && t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]),
-      !over(t) && el('div', { className: 'row' }, button('Stop this task', () => stopTask(t), { className: 'danger' })));
-    focus(current.head.querySelector('button') ?? pane);
+    redraw(over(t), el('h2', { tabIndex: -1 }, chip(line(t.kind, 20), 'tool'), ' ', show(plain(t.title || t.id, 500))),
+      facts([['State', t.state], ['Detail', t.detail !== t.state && t.detail], ['Id', t.id], ['Owner', t.owner], ['Server', serverName(t.server)], ['Started', clock(t.started)], ['Ended', clock(t.ended)], ['Output', t.bytes >= 0 ? size(t.bytes) : '']]));
   }
 
   async function stopTask(t) {
@@ -216,10 +226,7 @@ export function liveView() {
       calls.set(rows());
       if (current?.type === 'call') {
         const r = calls.item(current.key);
-        if (r && r.call !== current.call) {
-          current.call = r.call;
-          drawCall(r);
-        }
+        if (r && r.call !== current.call) drawCall(r);
       }
     }
     if (!topics || topics.has('tasks') || topics.has('servers')) {

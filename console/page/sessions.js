@@ -161,12 +161,17 @@ export function sessionsView() {
         element.addEventListener('toggle', () => !element.open && fill(body), { once: true });
       }
     };
+    let drawn = '';
     element.update = (c) => {
       now = c;
-      fill(title, `${c.n} `, chip(line(c.tool, 40), 'tool'), ' ', line(untooled(c.tool, c.title) || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
-      fill(state, c.undoes?.length > 0 && chip(`undo of ${c.undoes.slice(0, 5).join(', ')}`), c.undone && chip('undone'), ' ', clock(c.time));
       const b = body.querySelector('.row button');
       if (b) b.hidden = Boolean(c.undone);
+      // A browser drops the click on what is replaced between the press and the release.
+      const text = JSON.stringify(c);
+      if (text === drawn) return;
+      drawn = text;
+      fill(title, `${c.n} `, chip(line(c.tool, 40), 'tool'), ' ', line(untooled(c.tool, c.title) || c.summary), c.summary && c.title && el('span', { className: 'dim' }, ' ', line(c.summary, 120)));
+      fill(state, c.undoes?.length > 0 && chip(`undo of ${c.undoes.slice(0, 5).join(', ')}`), c.undone && chip('undone'), ' ', clock(c.time));
     };
     return { element, update: element.update };
   }

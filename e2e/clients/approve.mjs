@@ -13,7 +13,7 @@ import { binary } from './pinned.mjs';
 import { Client, StdioClientTransport, StreamableHTTPClientTransport, assert, checksWithin, finish } from './checks.mjs';
 
 const MODERN = '2026-07-28';
-const LIMIT = 60_000; // of one check, in ms
+const LIMIT = 240_000; // of one check, in ms
 const TOKEN = 'a-token-for-tests-only';
 
 // The server may change nothing outside of its root without asking. A hook records
@@ -156,10 +156,10 @@ const modes = [
 ];
 let server;
 const overall = setTimeout(() => {
-  console.log('FAIL no end within 4 minutes');
+  console.log('FAIL no end within 20 minutes');
   server?.kill('SIGKILL');
   process.exit(1);
-}, 240_000);
+}, 1_200_000);
 
 try {
   for (const [name, mode] of modes) {

@@ -1,5 +1,6 @@
 // Shared by the scripts with the TypeScript client: the client, from the folder
 // CLIENTS_DIR, and counted checks.
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
@@ -11,7 +12,21 @@ if (!process.env.CLIENTS_DIR) {
 // The packages are not beside this file, where an import would look.
 const require = createRequire(join(resolve(process.env.CLIENTS_DIR), 'package.json'));
 export const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
-export const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+const stdio = require('@modelcontextprotocol/client/stdio');
+
+// StdioClientTransport ends the input of its server and waits for the server's end, however long
+// that takes. The client's own sends signals after 2 s, and does not wait after the last one.
+export class StdioClientTransport extends stdio.StdioClientTransport {
+  async close() {
+    const server = this._process;
+    if (server?.exitCode === null && server.signalCode === null) {
+      const ended = once(server, 'close');
+      server.stdin.end();
+      await ended;
+    }
+    await super.close();
+  }
+}
 
 let passed = 0;
 let failed = 0;

@@ -16,7 +16,7 @@ printf -- '---\nname: greet\ndescription: Greets someone.\nmetadata:\n  version:
 echo 'echo hello' >"$HOME/.claude/skills/greet/scripts/greet.sh"
 
 inspect() { # TARGET-AND-OPTIONS...
-	bounded 60 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
+	bounded 300 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
 }
 
 # step NAME EXIT-CODE TEXT COMMAND... : TEXT must be in the output, including
@@ -81,7 +81,7 @@ done
 
 # The suite of the skills extension, which the fixture of conformance.sh does not serve.
 conform() { # SCENARIO
-	bounded 60 node "$clients/node_modules/conformance-modern/dist/index.js" server --url "$url" --scenario "$1" >"$work/out" 2>"$work/err"
+	bounded 300 node "$clients/node_modules/conformance-modern/dist/index.js" server --url "$url" --scenario "$1" >"$work/out" 2>"$work/err"
 }
 serve "$binary" http --no-auth --addr 127.0.0.1:0 "$root"
 for scenario in sep-2640-skills-enumeration sep-2640-skills-manifest; do

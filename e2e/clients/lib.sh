@@ -19,11 +19,12 @@ pids=()
 cleanup() {
 	local pid
 	for pid in $running "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-	for _ in $(seq 20); do
+	for _ in $(seq 100); do
 		[ -n "$(jobs -rp)" ] || break
 		sleep 0.1
 	done
 	for pid in $running "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+	wait # a process that ends may still write into the folder
 	rm -rf "$work"
 }
 trap cleanup EXIT
@@ -60,7 +61,7 @@ serve() {
 	"$@" >/dev/null 2>"$log" &
 	pid=$!
 	pids+=("$pid")
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		url=$(sed -n 's|.*listening on \(http://[^ ]*\).*|\1|p' "$log" | head -n 1)
 		[ -z "$url" ] || return 0
 		kill -0 "$pid" 2>/dev/null || break

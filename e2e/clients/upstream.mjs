@@ -14,7 +14,7 @@ import { binary, clients, node } from './pinned.mjs';
 import { Client, StdioClientTransport, StreamableHTTPClientTransport, assert, checksWithin, finish } from './checks.mjs';
 
 const MODERN = '2026-07-28';
-const LIMIT = 60_000; // of one check, in ms
+const LIMIT = 240_000; // of one check, in ms
 const TOKEN = 'a-token-for-tests-only';
 
 // The servers record their process ids, so that one of them can be killed.
@@ -194,10 +194,10 @@ const modes = [
 ];
 let server;
 const overall = setTimeout(() => {
-  console.log('FAIL no end within 5 minutes');
+  console.log('FAIL no end within 20 minutes');
   server?.kill('SIGKILL');
   process.exit(1);
-}, 300_000);
+}, 1_200_000);
 
 try {
   await check('everything: the table has all its tools', () => complete('everything', 'stdio'));

@@ -12,7 +12,7 @@ const require = createRequire(join(resolve(process.env.CONSOLE_DIR), 'package.js
 const { chromium } = require('playwright-core');
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-const LIMIT = 60_000; // of one check, in ms
+const LIMIT = 240_000; // of one check, in ms
 let passed = 0;
 let failed = 0;
 
@@ -55,7 +55,7 @@ export function equal(got, want, what) {
 export async function open(contexts, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   contexts.push(context);
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   return tab(context, url);
 }
 
@@ -94,7 +94,7 @@ export async function axe(page, what) {
 }
 
 // until waits until f returns something true, in the test's process.
-export async function until(f, what, ms = 20_000) {
+export async function until(f, what, ms = 60_000) {
   const end = Date.now() + ms;
   for (;;) {
     const got = await f();

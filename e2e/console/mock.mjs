@@ -13,17 +13,21 @@ export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; con
 export const storage = (url) => ({ storageState: { cookies: [], origins: [{ origin: new URL(url).origin, localStorage: [{ name: 'mcp-toolset-console', value: 'the-token' }] }] } });
 
 // mock starts a server. Its world is {servers, approval(n), ...}: a test may change it, and
-// has to call send for events. posts lists the bodies of POST requests; delay, in ms, lets their
-// events arrive before their answers, and delays those of the GET request that slow names.
+// has to call send for events. mark ends the events so far with a mark in all streams, also later
+// ones, and returns it. posts lists the bodies of POST requests; delay, in ms, lets their events
+// arrive before their answers. Answers to the GET request that held names wait for release.
 // While late is set, streams begin without a snapshot.
 export async function mock(world) {
   const streams = new Set();
-  const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0, delay: 0 };
+  const m = { world, posts: [], sent: 0, bytes: 0, requests: [], refuse: 0, delay: 0, held: '' };
   const answer = (res, status, body) => {
     res.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
     res.end(JSON.stringify(body));
   };
   const snapshot = () => `id: ${++m.sent}\nevent: snapshot\ndata: ${JSON.stringify({ servers: m.world.servers })}\n\n`;
+  let waiting = [];
+  let marks = 0;
+  const marked = () => `event: mark\ndata: ${marks}\n\n`;
   const server = createServer((req, res) => {
     const url = new URL(req.url, 'http://x');
     res.setHeader('Content-Security-Policy', CSP);
@@ -35,6 +39,7 @@ export async function mock(world) {
       streams.add(res);
       res.on('close', () => streams.delete(res));
       if (!m.late) res.write(snapshot());
+      res.write(marked());
       return;
     }
     if (name.startsWith('api/')) {
@@ -49,7 +54,9 @@ export async function mock(world) {
           const got = route?.(body ?? query, m);
           if (got === undefined) answer(res, 404, { error: 'There is nothing of that name', next: 'Reload the page.' });
           else if (got.status) answer(res, got.status, got.body);
-          else setTimeout(() => answer(res, 200, got), body || m.slow === name ? m.delay : 0);
+          else if (body) setTimeout(() => answer(res, 200, got), m.delay);
+          else if (m.held === name) waiting.push(() => answer(res, 200, got));
+          else answer(res, 200, got);
         } catch (err) {
           answer(res, 500, { error: String(err), next: 'Mend the test.' });
         }
@@ -69,6 +76,16 @@ export async function mock(world) {
   m.url = `http://127.0.0.1:${server.address().port}/console/`;
   m.send = (event, data) => {
     for (const s of streams) s.write(`id: ${++m.sent}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  m.mark = () => {
+    marks++;
+    for (const s of streams) s.write(marked());
+    return marks;
+  };
+  m.release = () => {
+    m.held = '';
+    waiting.forEach((reply) => reply());
+    waiting = [];
   };
   m.streams = () => streams.size;
   m.drop = () => {

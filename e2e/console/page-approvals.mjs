@@ -1,10 +1,10 @@
 // Approvals and questions: decisions, their moment, other tabs, notifications.
 import { assert, check, clean, equal, open, tab, until } from './lib.mjs';
 import { mock, storage } from './mock.mjs';
-import { go, posts, settle, shown, started } from './mocked.mjs';
+import { go, posts, quiet, settle, shown, started } from './mocked.mjs';
 import { NOW, world } from './world.mjs';
 
-await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('approve, always and deny by keyboard, not before a second', (cs) => started(cs, {}, async (page, m) => {
   await shown(page, '.detail h2', 'Edit server/http.go');
   await page.keyboard.press('a');
   await page.keyboard.press('Shift+A');
@@ -21,6 +21,7 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   await shown(page, '.detail h2', 'make test && git push');
   await page.keyboard.press('a');
   await page.keyboard.press('a');
+  await quiet(page);
   equal(m.posts.length, 1, 'answers to the next call within a second');
   assert((await page.locator('.parts li.needs').innerText()).includes('git push origin main'), 'the part that needs approval is not marked');
   equal(await page.locator('.parts li').count(), 2, 'parts');
@@ -43,7 +44,7 @@ await check('approve, always and deny by keyboard, not before a second', (cs) =>
   equal([m.posts[2].do, m.posts[2].server, m.posts[2].reason], ['deny', 's2', 'not now <b>a</b>'], 'answer');
 }));
 
-await check('questions', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('questions', (cs) => started(cs, {}, async (page, m) => {
   await page.locator('[role=option]', { hasText: 'Which database' }).click();
   await shown(page, '.detail legend', 'Which database');
   await page.keyboard.press('a');
@@ -65,7 +66,7 @@ await check('questions', (cs) => started(cs, { paused: true }, async (page, m) =
   equal(m.posts[0], { name: 'reply', token: 'the-token', server: 's1', number: 3, key: 'key-3', answers: [{ choices: ['PostgreSQL'], other: '' }, { choices: ['Backups', 'Metrics'], other: 'Alerts' }] }, 'reply');
 }));
 
-await check('a call that changes or goes while it is read is not approved', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('a call that changes or goes while it is read is not approved', (cs) => started(cs, {}, async (page, m) => {
   const shop = m.world.servers[0];
   await settle(page, 1_100);
   shop.approvals = shop.approvals.map((a) => (a.number === 1 ? { ...a, key: 'key-1b' } : a));
@@ -77,6 +78,7 @@ await check('a call that changes or goes while it is read is not approved', (cs)
   m.send('approvals', { id: 's1', approvals: shop.approvals });
   await shown(page, '.diff', 'another');
   await page.keyboard.press('a');
+  await quiet(page);
   equal(m.posts.length, 1, 'answers within a second of the change');
   // Now it is answered elsewhere.
   await settle(page, 1_100);
@@ -86,19 +88,20 @@ await check('a call that changes or goes while it is read is not approved', (cs)
   await page.keyboard.press('a');
   await settle(page, 1_100);
   await page.keyboard.press('a');
+  await quiet(page);
   equal(m.posts.length, 1, 'answers to a call that is gone');
   await page.getByRole('button', { name: 'Show the next' }).click();
   await shown(page, '.detail h2', 'make test');
 }));
 
-await check('Caps Lock does not turn once into always', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('Caps Lock does not turn once into always', (cs) => started(cs, {}, async (page, m) => {
   await settle(page, 1_100);
   await page.evaluate(() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'A', bubbles: true })));
   await until(() => m.posts.length === 1, 'the answer');
   equal(m.posts[0].do, 'once', 'answer');
 }));
 
-await check('typing into a field that is replaced decides nothing', (cs) => started(cs, { paused: true }, async (page, m) => {
+await check('typing into a field that is replaced decides nothing', (cs) => started(cs, {}, async (page, m) => {
   const shop = m.world.servers[0];
   await settle(page, 1_100);
   await page.keyboard.press('d');
@@ -123,7 +126,7 @@ await check('text is in the order in which it runs, and the input in full', (cs)
   w.details[1] = { ...w.details[1], preview: '/a.c, its new content:\n+++ x;\n+--- y;\n' };
   w.details[2] = { ...w.details[2], input: JSON.stringify({ command }), command: [{ text: command, needsApproval: true, why: '' }] };
   w.details[4] = { ...w.details[4], input: '{"id": 9007199254740993, "to": "a", "to": "b\\""}' };
-  return started(cs, { paused: true }, async (page) => {
+  return started(cs, {}, async (page) => {
     await shown(page, '.diff', 'its new content');
     equal(await page.locator('.diff').first().locator('.ln.add').allInnerTexts(), ['+++ x;', '+--- y;'], 'added lines');
     await page.locator('[role=option]', { hasText: 'make test' }).click();
@@ -158,12 +161,10 @@ await check('two tabs', async (cs) => {
     await one.evaluate(() => document.querySelector('.detail button.main')?.click());
     return m.posts.length > 0;
   }, 'the answer');
-  await one.waitForFunction(() => document.querySelector('.detail h2')?.innerText.includes('make test'), null, { polling: 50 });
+  await one.waitForFunction(() => document.querySelector('.detail h2')?.innerText.includes('make test') && document.querySelector('#nav .count').innerText === '3', null, { polling: 50 });
   await until(async () => (await two.title()).startsWith('(3)'), 'the title of the second tab');
   await two.bringToFront();
-  await two.waitForFunction(() => document.querySelector('.detail')?.innerText.includes('You approved this call'), null, { polling: 50 });
-  equal(await one.locator('#nav .count').first().innerText(), '3', 'count of the first tab');
-  equal(await two.locator('#nav .count').first().innerText(), '3', 'count of the second tab');
+  await two.waitForFunction(() => document.querySelector('.detail')?.innerText.includes('You approved this call') && document.querySelector('#nav .count').innerText === '3', null, { polling: 50 });
   equal(m.posts.length, 1, 'answers');
   clean(one);
   clean(two);
@@ -182,8 +183,10 @@ await check('hidden pages share one stream', async (cs) => {
   for (const page of pages) await view(page, true);
   await until(() => m.streams() === 1, 'one stream');
   // The page with the stream closes: another one takes it over.
+  const opened = () => m.requests.filter((r) => r.endsWith('api/stream')).length;
+  equal(opened(), 4, 'streams that were opened');
   await pages[0].close();
-  await until(() => m.streams() === 1, 'the next stream');
+  await until(() => opened() === 5 && m.streams() === 1, 'the next stream');
   // Changes of the meantime are there when a page comes into view.
   m.world.servers[1].approvals = [];
   const last = pages.at(-1);
@@ -200,7 +203,7 @@ await check('50 waiting approvals, each answered once', async (cs) => {
   const [first] = w.servers[0].approvals;
   w.servers.length = 1;
   w.servers[0].approvals = Array.from({ length: 50 }, (_, i) => ({ ...first, number: i + 1, key: `key-${i + 1}`, since: NOW - 100_000 + i, title: `Edit file${i + 1}` }));
-  await started(cs, { paused: true }, async (page, m) => {
+  await started(cs, {}, async (page, m) => {
     equal(await page.locator('#nav .count').first().innerText(), '50', 'count');
     m.delay = 20;
     for (let i = 0; i < 50; i++) {

@@ -1,7 +1,7 @@
 // Keys, axe, widths, empty states, failures of the connection.
-import { assert, axe, check, clean, equal, open, tab, until } from './lib.mjs';
+import { assert, axe as axeOnce, check, clean, equal, open, tab, until } from './lib.mjs';
 import { mock, storage } from './mock.mjs';
-import { focused, go, settle, shown, started, views } from './mocked.mjs';
+import { axe, focused, go, settle, shown, started, views } from './mocked.mjs';
 import { NOW, world } from './world.mjs';
 
 await check('disconnected, restarted, logged out, too many pages', async (cs) => {
@@ -11,9 +11,11 @@ await check('disconnected, restarted, logged out, too many pages', async (cs) =>
   // The stream breaks and comes back, with other servers than before.
   m.world.servers[1].id = 's3';
   m.world.servers[0].approvals = m.world.servers[0].approvals.slice(0, 1);
+  m.refuse = 503;
   m.drop();
   await page.waitForSelector('[data-state=waiting]');
   assert((await page.locator('#banner').innerText()).includes('tries again by itself'), 'no next step');
+  m.refuse = 0;
   await page.waitForSelector('[data-state=live]');
   equal(await page.locator('#banner').innerText(), '', 'banner');
   equal(await page.locator('#nav .count').first().innerText(), '2', 'count');
@@ -30,7 +32,7 @@ await check('disconnected, restarted, logged out, too many pages', async (cs) =>
   await page.evaluate(() => (location.hash = '#/audit'));
   await page.waitForSelector('[data-state=out]');
   assert((await page.locator('#banner').innerText()).includes('Press Enter in the terminal'), 'no next step');
-  await axe(page, 'logged out');
+  await axeOnce(page, 'logged out');
   // Another page has logged in; this one notices when it comes into view.
   m.refuse = 0;
   const other = await tab(cs[0], m.url);
@@ -63,9 +65,13 @@ await check('keys: help, turned off, typing', (cs) => started(cs, {}, async (pag
   for (const want of ['Live', 'Audit', 'Notify me', 'Allow once', 'Always allow', 'Deny', 'Exact input']) assert(seen.some((s) => s?.includes(want)), `${want} is not reachable: ${seen.join(' | ')}`);
 }));
 
+await check('reduced motion', (cs) => started(cs, { reducedMotion: 'reduce' }, async (page) => {
+  await shown(page, 'button.arming');
+  equal(await page.evaluate(() => getComputedStyle(document.querySelector('button.arming')).animationName), 'none', 'animation');
+}));
+
 for (const scheme of ['light', 'dark']) {
   await check(`axe and width, ${scheme}`, (cs) => started(cs, { colorScheme: scheme, reducedMotion: 'reduce' }, async (page, m) => {
-    equal(await page.evaluate(() => getComputedStyle(document.querySelector('button.arming')).animationName), 'none', 'animation with reduced motion');
     for (const v of views) {
       await go(page, v);
       await settle(page, 1_200);
@@ -96,7 +102,7 @@ await check('before the first snapshot the page does not report that no server r
   await until(() => m.streams() === 1, 'the stream');
   for (const v of views.slice(0, 4)) {
     await page.evaluate((name) => (location.hash = `#/${name}`), v);
-    await page.waitForFunction(() => document.querySelector('main').innerText.includes('Loading'));
+    await page.waitForFunction((name) => document.querySelector('nav [aria-current]').hash === `#/${name}` && document.querySelector('main').innerText.includes('Loading'), v);
     equal((await page.innerText('main')).includes('No server runs.'), false, v);
   }
   m.send('snapshot', { servers: [] });

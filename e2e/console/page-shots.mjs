@@ -10,7 +10,7 @@ const shots = join(dirname(fileURLToPath(import.meta.url)), '../../docs/console'
 mkdirSync(shots, { recursive: true });
 await check('screenshots', async (cs) => {
   for (const [name, options] of [['', {}], ['-360', { viewport: { width: 360, height: 640 } }]]) {
-    await started(cs, { paused: true, colorScheme: 'light', reducedMotion: 'reduce', ...options }, async (page) => {
+    await started(cs, { colorScheme: 'light', reducedMotion: 'reduce', ...options }, async (page) => {
       for (const v of views) {
         if (name && v !== 'approvals') continue;
         await go(page, v);

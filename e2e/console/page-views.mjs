@@ -1,6 +1,6 @@
 // Live, sessions, policy and audit, as their user works with them.
-import { assert, axe, check, equal, open, until } from './lib.mjs';
-import { settle, shown, started } from './mocked.mjs';
+import { assert, check, equal, open, until } from './lib.mjs';
+import { axe, focused, go, quiet, settle, shown, started } from './mocked.mjs';
 
 await check('live: stages, stop of a call and a task, output', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
@@ -22,6 +22,8 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
   await page.getByRole('button', { name: 'Stop this task' }).click();
   await settle(page);
   await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  await quiet(page);
   equal(m.posts.length, 1, 'stops without confirmation');
   await page.getByRole('button', { name: 'Stop this task' }).click();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
@@ -32,15 +34,49 @@ await check('live: stages, stop of a call and a task, output', (cs) => started(c
 await check('live: an output is there once after the view was left and entered again', (cs) => started(cs, {}, async (page, m) => {
   await page.keyboard.press('2');
   m.world.output = { a1b2c3: 'first\n' };
-  Object.assign(m, { slow: 'api/task', delay: 300 });
+  await shown(page, 'h2', 'Tasks and agents');
+  m.held = 'api/task';
   await page.locator('.tasks [role=option]', { hasText: 'npm run dev' }).click();
   await until(() => m.requests.some((r) => r.endsWith('api/task')), 'the request');
-  await page.keyboard.press('1');
-  await page.keyboard.press('2');
+  for (const [key, view] of [['1', 'Approvals'], ['2', 'Live']]) {
+    await page.keyboard.press(key);
+    await page.locator('nav [aria-current]', { hasText: view }).waitFor();
+  }
+  m.release();
   await shown(page, '.tail', 'first');
-  m.delay = 0;
-  await page.waitForTimeout(400); // for a second answer, which must not come
   equal((await page.locator('.tail').innerText()).match(/first/g), ['first'], 'output');
+}));
+
+await check('a click counts when the page is updated between its press and its release', (cs) => started(cs, {}, async (page, m) => {
+  const [shop] = m.world.servers;
+  const click = async (target, update) => {
+    await target.hover({ force: true }); // the target may be a part of what takes the click
+    await page.mouse.down();
+    await update?.();
+    await settle(page, 2_100);
+    await page.mouse.up();
+  };
+  await go(page, 'live');
+  await click(page.locator('.item.call', { hasText: 'go test' }).locator('b'));
+  await shown(page, '.detail h2', 'go test ./...');
+  await click(page.getByRole('button', { name: 'Stop this call' }), () => m.send('calls', { id: 's1', calls: shop.calls.filter((c) => c.number === 20).map((c) => ({ ...c, started: c.started + 1 })) }));
+  await shown(page, '#toast', 'Call 20 was stopped.');
+  await click(page.locator('.tasks .title', { hasText: 'npm run dev' }));
+  await shown(page, '.tail', 'ready');
+  await click(page.getByRole('button', { name: 'Stop this task' }), () => m.send('tasks', { id: 's1', tasks: shop.tasks.map((t) => ({ ...t, bytes: t.bytes + 1 })) }));
+  await shown(page, 'dialog h2', 'Stop this task?');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await shown(page, '#toast', 'Task a1b2c3 was stopped.');
+  await page.locator('.detail .row button').focus();
+  m.send('tasks', { id: 's1', tasks: shop.tasks.map((t) => ({ ...t, state: 'exited', ended: 1 })) });
+  await settle(page);
+  equal(await page.getByRole('button', { name: 'Stop this task' }).count(), 0, 'buttons to stop a task that has ended');
+  equal(await focused(page), 'Call or task', 'focus');
+  await go(page, 'sessions');
+  await page.locator('[role=option]', { hasText: 'claude-code 2.1' }).click();
+  await shown(page, 'details.change');
+  await click(page.locator('details.change .chip', { hasText: 'Edit' }), () => m.send('sessions', { id: 's1', sessions: [{ ...shop.sessions[0], calls: 129 }] }));
+  await shown(page, '.path .ln.add', 'ReadHeaderTimeout');
 }));
 
 await check('sessions: changes, undo of chosen files, calls', (cs) => started(cs, {}, async (page, m) => {
@@ -49,7 +85,7 @@ await check('sessions: changes, undo of chosen files, calls', (cs) => started(cs
   await shown(page, 'details.change', 'Edit server/http.go');
   await page.locator('details.change summary', { hasText: 'Edit server/http.go' }).click();
   await shown(page, '.path .ln.add', 'ReadHeaderTimeout');
-  await page.locator('details.change[open] button', { hasText: 'Undo…' }).click();
+  await page.locator('details.change[open] button', { hasText: 'Undo…' }).press('Enter'); // it moves while the diff is drawn
   await shown(page, 'dialog h2', 'Undo this change?');
   await axe(page, 'undo dialog');
   await page.getByRole('checkbox', { name: /limits.go/ }).uncheck();

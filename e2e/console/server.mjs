@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { assert } from './lib.mjs';
+import { assert, until } from './lib.mjs';
 
 // Place is a home with settings, in a folder of its own, and its processes.
 export class Place {
@@ -96,20 +96,20 @@ export class Place {
   async http(...args) {
     this.env.MCP_TOOLSET_TOKEN = 'a-token-for-tests-only';
     const p = this.start(['http', '--settings', this.settings, '--addr', '127.0.0.1:0', ...args, this.root]);
-    for (let i = 0; i < 500 && p.exitCode === null; i++) {
-      const link = /http:\S+\/console\/login\?key=\w+/.exec(p.errors)?.[0];
-      if (link) return { process: p, link, base: new URL('/console/', link).href, token: this.env.MCP_TOOLSET_TOKEN };
-      await new Promise((r) => setTimeout(r, 20));
-    }
-    throw new Error(`no link: ${p.errors}`);
+    const find = () => /http:\S+\/console\/login\?key=\w+(?=\s)/.exec(p.errors)?.[0];
+    const link = await until(() => find() ?? (p.exitCode !== null && 'none'), 'the link');
+    assert(link !== 'none', `the server ended: ${p.errors}`);
+    return { process: p, link, base: new URL('/console/', link).href, token: this.env.MCP_TOOLSET_TOKEN };
   }
 
   async end() {
     for (const p of this.running) {
       if (p.exitCode !== null || p.signalCode !== null) continue;
+      const exit = once(p, 'exit');
       p.kill('SIGTERM');
-      await Promise.race([once(p, 'exit'), new Promise((r) => setTimeout(r, 3_000))]);
-      if (p.exitCode === null) p.kill('SIGKILL');
+      const kill = setTimeout(() => p.kill('SIGKILL'), 30_000);
+      await exit;
+      clearTimeout(kill);
     }
     rmSync(this.dir, { recursive: true, force: true });
   }
