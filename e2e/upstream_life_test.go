@@ -114,9 +114,6 @@ func unserved(t *testing.T) string {
 	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
-// heldLong lets a server hold up its calls for as long as a test does.
-var heldLong = []string{"MCP_TIMEOUT=600000"}
-
 // TestUpstreamHeld checks that servers that are dead, slow or silent delay only calls of
 // their own tools, whose errors state the reason. All answers here arrive while these
 // servers block.
@@ -127,7 +124,7 @@ func TestUpstreamHeld(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			p := startPlace(t, placeOptions{http: k.http, settings: settings, args: []string{"--deferral", "dispatch"}, env: heldLong})
+			p := startPlace(t, placeOptions{http: k.http, settings: settings, args: []string{"--deferral", "dispatch"}})
 			put(t, p.root+"/a.txt", "one")
 			h := connect(t, p, k.modern, nil)
 			becomes(t, "the held server was started", func() bool { return there(p.base + "/held") })
@@ -184,7 +181,7 @@ func TestUpstreamHeldAgain(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			o := placeOptions{http: k.http, settings: settings, base: newBase(t), args: []string{"--deferral", "dispatch"}, env: heldLong}
+			o := placeOptions{http: k.http, settings: settings, base: newBase(t), args: []string{"--deferral", "dispatch"}}
 			put(t, o.base+"/gate", "")
 			p := startPlace(t, o)
 			connect(t, p, k.modern, nil).must("mcp__held__echo", `{}`)
