@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestCancel checks that cancelling a call ends its command and all descendants.
@@ -22,7 +21,7 @@ func TestCancel(t *testing.T) {
 		call := s.begin(tool, map[string]any{"command": tree(mark)})
 		atLeast(t, mark, treeSize)
 		s.notify("notifications/cancelled", map[string]any{"requestId": call.id, "reason": "enough"})
-		noneLeft(t, mark, 5*time.Second)
+		noneLeft(t, mark, deadline)
 		if a := s.call("TaskOutput", nil); !strings.Contains(a.text, "no background tasks") {
 			t.Errorf("%s: %s", tool, a.text)
 		}
@@ -132,6 +131,9 @@ func TestDisconnect(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		atLeast(t, behind, treeSize)
+		if text, err = s.call(t.Context(), "TaskOutput", map[string]any{"task_id": id, "offset": 0, "filter": "ready"}); err != nil || !strings.Contains(text, "ready") {
+			t.Errorf("TaskOutput: %v %s", err, text)
+		}
 		ctx, hangUp := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
@@ -143,7 +145,7 @@ func TestDisconnect(t *testing.T) {
 		if err := <-ended; err == nil {
 			t.Error("the call was answered")
 		}
-		noneLeft(t, ahead, 5*time.Second)
+		noneLeft(t, ahead, deadline)
 		atLeast(t, behind, treeSize)
 		if text, err = s.call(t.Context(), "TaskOutput", map[string]any{"task_id": id, "block": false}); err != nil || !strings.Contains(text, "running") || !strings.Contains(text, "ready") {
 			t.Errorf("TaskOutput: %v %s", err, text)

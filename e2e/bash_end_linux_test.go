@@ -69,11 +69,8 @@ func TestServerEnds(t *testing.T) {
 				t.Fatal("the server does not end")
 			}
 			took := time.Since(began)
-			noneLeft(t, mark, 2*time.Second)
+			noneLeft(t, mark, deadline)
 			t.Logf("the server ended after %v, all it had started after %v", took, time.Since(began))
-			if took > 15*time.Second {
-				t.Errorf("the server took %v to end", took)
-			}
 			s.wait(foreground)
 			if left, err := os.ReadDir(strings.TrimSuffix(s.home, "home") + "tmp"); !c.bad && (err != nil || len(left) > 0) {
 				t.Errorf("temporary files are left: %v %v", left, err)
@@ -91,7 +88,7 @@ func TestServerEndsUncontained(t *testing.T) {
 	atLeast(t, mark, 3*treeSize)
 	_ = s.cmd.Process.Kill()
 	<-s.ended
-	noneLeft(t, mark, 2*time.Second)
+	noneLeft(t, mark, deadline)
 }
 
 // TestForkBomb checks that TaskStop ends processes that fork faster than they can be

@@ -22,7 +22,7 @@ func TestClientDies(t *testing.T) {
 	case <-time.After(deadline):
 		t.Fatal("the server does not end")
 	}
-	noneLeft(t, mark, 2*time.Second)
+	noneLeft(t, mark, deadline)
 	if _, err := os.Stat(filepath.Join(s.root, "started")); !os.IsNotExist(err) {
 		t.Errorf("the command behind it was started (%v)", err)
 	}
@@ -60,7 +60,7 @@ func TestSessionDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	noneLeft(t, mark, 5*time.Second)
+	noneLeft(t, mark, deadline)
 	for range 2 {
 		// A call that arrived after the end of the session is refused.
 		if a := <-answers; a.text != "" && a.err == nil {

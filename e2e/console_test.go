@@ -27,6 +27,7 @@ type consolePage struct {
 	cookie *http.Cookie
 	token  string
 	stream *bufio.Reader
+	cancel func() // ends stream
 }
 
 // openConsole starts `mcp-toolset console` and opens its address.
@@ -149,10 +150,12 @@ type consoleServer struct {
 func (p *consolePage) until(kind string, fits func(data string) bool) {
 	p.t.Helper()
 	if p.stream == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // only a failure reaches it
+		ctx, cancel := context.WithCancel(context.Background())
 		p.t.Cleanup(cancel)
+		p.cancel = cancel
 		p.stream = bufio.NewReader(p.do(http.NewRequestWithContext(ctx, "GET", p.base+"api/stream", nil)).Body)
 	}
+	defer time.AfterFunc(deadline, p.cancel).Stop()
 	event := ""
 	for {
 		line, err := p.stream.ReadString('\n')
@@ -285,7 +288,7 @@ func TestConsole(t *testing.T) {
 			if got != "Bash: cancelled: the user has stopped this call. Ask the user before you send it again." {
 				t.Errorf("%s", got)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(deadline):
 			t.Fatal("the call was not stopped")
 		}
 	})
@@ -336,7 +339,7 @@ func TestConsoleOpens(t *testing.T) {
 				t.Error(err)
 			}
 			if present {
-				_ = opened.SetReadDeadline(time.Now().Add(time.Minute)) // only a failure reaches it
+				_ = opened.SetReadDeadline(time.Now().Add(deadline))
 				if got, err := bufio.NewReader(opened).ReadString('\n'); got != link {
 					t.Errorf("opened %q, not %q, %v", got, link, err)
 				}

@@ -61,10 +61,14 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	// The user who runs the tests may have settings.
-	if err := os.Setenv("XDG_CONFIG_HOME", "/nowhere/config"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	for name, value := range map[string]string{
+		"XDG_CONFIG_HOME": "/nowhere/config", // the user who runs the tests may have settings
+		"MCP_TIMEOUT":     "600000",          // a test may hold up a server, and so may a slow machine
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	// Most parallel tests wait for a server, so more of them run at once than there are cores.
 	flag.Parse()

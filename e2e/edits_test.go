@@ -33,7 +33,7 @@ func burst(root, binary, state string, calls []call) ([]answer, error) {
 		}
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i, c.tool, arguments)
 	}
-	cmd := exec.Command(binary, "stdio", "--sandbox", "off", root)
+	cmd := exec.Command(binary, "stdio", "--sandbox", "off", "--drain", deadline.String(), root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
 	cmd.Stdin = strings.NewReader(in.String())
 	out, err := cmd.Output()

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"mcp-toolset/clients"
 	"mcp-toolset/clients/edit"
@@ -65,7 +64,7 @@ func TestClients(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := func(stdin string, command ...string) string {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), deadline)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 				cmd.Dir, cmd.Env, cmd.Stdin = home, vars, strings.NewReader(stdin)
@@ -85,7 +84,7 @@ func TestClients(t *testing.T) {
 			}
 			out := run(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+c.Name+`","version":"1"}}}`+"\n"+
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
-				`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", append(e.Command, "--sandbox", "off")...) // trying the sandbox takes longest
+				`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", append(e.Command, "--sandbox", "off", "--drain", deadline.String())...) // trying the sandbox takes longest
 			listed := map[string]bool{}
 			for line := range strings.Lines(out) {
 				var answer struct {

@@ -124,7 +124,7 @@ func TestJudgesEndWithServer(t *testing.T) {
 				case <-time.After(deadline):
 					t.Fatal("the server does not end")
 				}
-				noneLeft(t, mark, time.Second)
+				noneLeft(t, mark, deadline)
 			})
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // programSettings has a program for each protocol, without a model.
@@ -156,11 +155,12 @@ func TestProgramEnds(t *testing.T) {
 		input := `{"description":"d","subagent_type":"` + name + `","prompt":"` + task + `","run_in_background":true}`
 		id := regexp.MustCompile(` as task (\w+)\.`).FindStringSubmatch(h.must("Agent", input).text)
 		becomes(t, name+" sleeps", sleeping)
-		if shown := regexp.MustCompile(`<data-\w+>\nplan, 0 of 1 done: Rest a while\n</data-\w+>`); name == "helper" && !shown.MatchString(h.must("TaskOutput", `{"task_id":"`+id[1]+`","timeout":0}`).text) {
-			t.Error("TaskOutput does not show the plan")
+		if shown := regexp.MustCompile(`<data-\w+>\nplan, 0 of 1 done: Rest a while\n</data-\w+>`); name == "helper" {
+			becomes(t, "TaskOutput shows the plan", func() bool {
+				return shown.MatchString(h.must("TaskOutput", `{"task_id":"`+id[1]+`","timeout":0}`).text)
+			})
 		}
-		began := time.Now()
-		if o := h.must("TaskStop", `{"task_id":"`+id[1]+`"}`); !strings.Contains(o.text, "stopped by TaskStop") || time.Since(began) > 20*time.Second || sleeping() {
+		if o := h.must("TaskStop", `{"task_id":"`+id[1]+`"}`); !strings.Contains(o.text, "stopped by TaskStop") || sleeping() {
 			t.Errorf("%s: %s", name, o.show())
 		}
 		call, _ := h.begin(direct, "Agent", strings.Replace(input, `,"run_in_background":true`, "", 1))

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,6 +56,24 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
+// gate makes a named pipe, and returns a function that lets n commands read a byte of it.
+func gate(t *testing.T, path string) (open func(n int)) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pipe.Close() })
+	return func(n int) {
+		if _, err := pipe.WriteString(strings.Repeat("x", n)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestWriteThenRead checks that of 200 pairs sent without waiting, each read sees the
 // write before it.
 func TestWriteThenRead(t *testing.T) {
@@ -75,7 +94,8 @@ func TestWriteThenRead(t *testing.T) {
 }
 
 // TestBatches checks that reads before a command do not see its effects and reads after
-// it do. A failed command cancels those after and beside it, but no read.
+// it do. A failed command cancels those after and beside it, but no read. It fails once the
+// server has taken all of its batch.
 func TestBatches(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "a.txt")
@@ -90,15 +110,19 @@ func TestBatches(t *testing.T) {
 			t.Errorf("call %d of [Read, Read, Bash, Read]: %s", i, r.text)
 		}
 	}
+	open := gate(t, filepath.Join(root, "gate"))
+	const held = "head -c 1 gate; "
 	for name, commands := range map[string][]string{
-		"behind": {"echo ran > no.txt; exit 3", "echo ran > no.txt.2", "cat a.txt"},
-		"beside": {"cat nowhere.txt", "sleep 100", "echo ran > no.txt.2"},
+		"behind": {held + "echo ran > no.txt; exit 3", "echo ran > no.txt.2", "cat a.txt"},
+		"beside": {held + "cat nowhere.txt", "sleep 100", "echo ran > no.txt.2"},
 	} {
 		var answers []<-chan reply
 		for _, c := range commands {
 			answers = append(answers, bash(c))
 		}
 		answers = append(answers, read())
+		got(t, s.send("ping", "{}")) // the lines before it have been taken
+		open(1)
 		for i, answer := range answers {
 			r := got(t, answer)
 			switch {

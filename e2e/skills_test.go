@@ -39,13 +39,18 @@ func names(t *testing.T, answer string) []string {
 
 func last(lines []string) string { return lines[len(lines)-1] }
 
+// writeSkill adds a skill to a folder, at once.
 func writeSkill(t *testing.T, dir, name, description string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+	made := t.TempDir()
+	text := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody.\n", name, description)
+	if err := os.WriteFile(filepath.Join(made, "SKILL.md"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody.\n", name, description)
-	if err := os.WriteFile(filepath.Join(dir, name, "SKILL.md"), []byte(text), 0o644); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(made, filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
 }

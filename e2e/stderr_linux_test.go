@@ -24,7 +24,7 @@ func TestStandardErrorUnread(t *testing.T) {
 	fillPipe(t, full)
 	base := newBase(t)
 	put(t, base+"/root/a.txt", "one\n")
-	cmd := exec.Command(binary(t), "stdio", "--log-level", "debug", "--sandbox", "off", base+"/root")
+	cmd := exec.Command(binary(t), "stdio", "--log-level", "debug", "--sandbox", "off", "--drain", deadline.String(), base+"/root")
 	cmd.Env = append(os.Environ(), "HOME="+base+"/home", "MCP_TOOLSET_STATE_DIR="+base+"/state")
 	cmd.Stderr = full
 	in, err := cmd.StdinPipe()

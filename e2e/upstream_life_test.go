@@ -80,12 +80,6 @@ func TestUpstreamCrash(t *testing.T) {
 // and one accepts connections and never answers.
 func heldServers(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := l.Addr().String()
-	_ = l.Close()
 	deaf, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +88,30 @@ func heldServers(t *testing.T) string {
 	const server = `"command":"$UPSTREAM","eager":true`
 	return fmt.Sprintf(`"crashed":{%s,"args":["-crash-at-start"]},"held":{%s,"args":["-gate","$BASE/gate","-mark","$BASE/held"]},
 		"missing":{"command":"$BASE/no-such-program","eager":true},"nobody":{"url":"http://%s/mcp","eager":true},
-		"deaf":{"url":"http://%s/mcp","eager":true}`, server, server, nobody, deaf.Addr())
+		"deaf":{"url":"http://%s/mcp","eager":true}`, server, server, unserved(t), deaf.Addr())
+}
+
+// unserved returns an address without a listener, which no other process gets during the test.
+func unserved(t *testing.T) string {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	s, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(s)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(s) })
+	if err := syscall.Bind(s, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 }
 
 // TestUpstreamHeld checks that servers that are dead, slow or silent delay only calls of

@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,10 @@ const (
 	// maxTime is the timeout of a process. The slowest real files, dozens of scanned
 	// pages, need a few seconds.
 	maxTime = 30 * time.Second
+	// compileTime is the additional timeout of a process that compiles the PDF engine first,
+	// which takes a second of a fast processor. A process that is killed leaves no cache, so
+	// that no PDF could be read on a machine that is too slow for maxTime.
+	compileTime = 30 * time.Second
 
 	// Limits of file sizes in bytes. Pictures have a limit of their own. A notebook is
 	// held in memory about four times: as bytes, JSON, cells and answer. Of a PDF, only
@@ -154,9 +159,31 @@ func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request)
 	if err := tooLarge(kindPDF, size, maxPDF); err != nil {
 		return nil, err
 	}
-	q.Cache, q.Time = r.privateCache(), r.time/2
-	return read[*pdf.Document](ctx, r, f, request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q})
+	return read[*pdf.Document](ctx, r, f, r.pdfRequest(size, q))
 }
+
+// pdfRequest returns the request for a PDF file. Its deadline is what it takes in addition to
+// that of the Reader.
+func (r *Reader) pdfRequest(size int64, q pdf.Request) request {
+	q.Cache, q.Time = r.privateCache(), r.time/2
+	whole := request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q}
+	if !hasEngine(q.Cache) {
+		whole.Deadline = compileTime
+	}
+	return whole
+}
+
+// hasEngine reports whether a cache has a compiled PDF engine.
+func hasEngine(cache string) bool {
+	if cache == "" {
+		return false
+	}
+	files, _ := filepath.Glob(filepath.Join(cache, "*", "*"))
+	return slices.ContainsFunc(files, func(path string) bool { return filepath.Ext(path) != partial })
+}
+
+// partial is the extension of a file of the cache that is being written.
+const partial = ".tmp"
 
 // Page reads a web page of size bytes as q selects.
 func (r *Reader) Page(ctx context.Context, f *os.File, size int64, q page.Request) (*page.Page, error) {
@@ -185,7 +212,7 @@ func (r *Reader) privateCache() string {
 
 // sweep removes partial files of the cache that a killed process left.
 func (r *Reader) sweep() {
-	left, _ := filepath.Glob(filepath.Join(r.cache, "*", "*.tmp"))
+	left, _ := filepath.Glob(filepath.Join(r.cache, "*", "*"+partial))
 	for _, path := range left {
 		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 10*maxTime {
 			_ = os.Remove(path)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mcp-toolset/internal/file/document/pdf"
 	"mcp-toolset/internal/file/notebook"
@@ -146,6 +147,33 @@ func TestPDF(t *testing.T) {
 	wantFault(t, err, "PDF")
 	_, err = r.PDF(t.Context(), f, maxPDF+1, pdf.Request{})
 	wantFault(t, err, "is a PDF file of 1073741825 bytes, over the limit of 1024 MiB. Split it into smaller files and read those.")
+}
+
+// TestCompileTime checks that a process has more time while the cache has no engine.
+func TestCompileTime(t *testing.T) {
+	r, _ := testReader(t, maxMemory, maxTime)
+	check := func(when string, want time.Duration) {
+		t.Helper()
+		if got := r.pdfRequest(1, pdf.Request{}).Deadline; got != want {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	check("without a cache", compileTime)
+	r.cache = filepath.Join(t.TempDir(), "state", "cache")
+	check("with an empty cache", compileTime)
+	dir := filepath.Join(r.cache, "wazero")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		want time.Duration
+	}{{"a.tmp", compileTime}, {"a", 0}} {
+		if err := os.WriteFile(filepath.Join(dir, c.name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("with the file "+c.name, c.want)
+	}
 }
 
 // A cache that others can write to is refused: its code is run.

@@ -60,7 +60,7 @@ func findSelf() (program, error) {
 func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, error) {
 	var zero T
 	q.Memory = min(q.Memory, r.memory)
-	q.Deadline = r.time
+	q.Deadline += r.time
 	q.Parent = os.Getpid()
 	out, release, end := r.run(ctx, f, q)
 	if end == errMemory && q.Memory < r.memory {
