@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,6 +24,9 @@ type Process struct {
 	done   chan struct{}
 	exit   Exit
 	killed atomic.Bool // End has killed the supervisor
+
+	mu         sync.Mutex
+	interrupts []chan struct{} // those that the supervisor has not answered, in order
 }
 
 // Start starts a command. ctx applies to the start only: if it ends earlier, no
@@ -138,6 +143,9 @@ func (r *Runner) adopt(p *Process) bool {
 // watch waits for the end of a command and records it.
 func (p *Process) watch() {
 	rep, err := p.sup.next(context.Background())
+	for ; err == nil && rep.Interrupted; rep, err = p.sup.next(context.Background()) {
+		p.interrupted(1)
+	}
 	if err == nil && rep.Exit != nil {
 		p.exit = *rep.Exit
 		for i, name := range p.exit.Leftover {
@@ -150,6 +158,7 @@ func (p *Process) watch() {
 	delete(p.runner.running, p)
 	p.runner.mu.Unlock()
 	close(p.done)
+	p.interrupted(math.MaxInt)
 	p.sup.finish()
 }
 
@@ -232,8 +241,32 @@ func (p *Process) End(grace time.Duration) error {
 }
 
 // Interrupt sends SIGINT to the command and its process group, as a terminal does. It does not
-// wait, and has no effect on a command that has ended.
-func (p *Process) Interrupt() { _ = p.sup.send(order{Interrupt: true}) }
+// wait, and has no effect on a command that has ended. The returned channel is closed when the
+// signal is pending, or the command has ended: what the command reads afterwards, it reads after
+// it has received the signal.
+func (p *Process) Interrupt() <-chan struct{} {
+	sent := make(chan struct{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isDone() {
+		close(sent)
+		return sent
+	}
+	p.interrupts = append(p.interrupts, sent)
+	_ = p.sup.send(order{Interrupt: true}) // on an error, it is already ending
+	return sent
+}
+
+// interrupted closes the channels of the n earliest interrupts.
+func (p *Process) interrupted(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n = min(n, len(p.interrupts))
+	for _, sent := range p.interrupts[:n] {
+		close(sent)
+	}
+	p.interrupts = p.interrupts[n:]
+}
 
 // kill kills the supervisor, as the only way left to end the command.
 func (p *Process) kill() error {
