@@ -197,7 +197,8 @@ func TestCancelledStartThread(t *testing.T) {
 // it started.
 func TestHungStartThread(t *testing.T) {
 	r := newRunner(t, Config{Tiers: Together()})
-	p, o := start(t, r, script(t, "exec sleep 60"))
+	r.hang = failTime // it replaces the thread of a slow start
+	p, o := start(t, r, script(t, "exec sleep 1000"))
 	f := r.forker
 	r.hang = time.Millisecond
 	hung, release := hangOnce(r)
