@@ -604,7 +604,7 @@ func TestTogether(t *testing.T) {
 // waits returns when so many calls wait for a page.
 func (f *fixture) waits(t *testing.T, q Request, want int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		f.mu.Lock()
 		n := 0
 		if flight := f.flights[q.key()]; flight != nil {
