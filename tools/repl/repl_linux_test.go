@@ -54,7 +54,10 @@ func TestPython(t *testing.T) {
 	f.want(py, "1", "1")
 	f.want(py, "import ctypes; ctypes.string_at(0)", lost("ended by signal 11 (SIGSEGV)"))
 	f.want(py, "y = 1", "(no output)")
-	f.want(py, "import threading, os; threading.Timer(0.01, os._exit, [4]).start()", "(no output)")
+	f.want(py, "import threading, os, time\ndef end():\n    while not os.path.exists('go'): time.sleep(0.001)\n    os._exit(4)\nthreading.Thread(target=end).start()", "(no output)")
+	if err := os.WriteFile(filepath.Join(f.Root, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := f.Bash.Tasks.List(f.Session.View().Owner())
 	<-s[len(s)-1].Done()
 	f.want(py, "2", "2\n"+newSession_+"exit code 4]")
