@@ -285,7 +285,7 @@ func TestElicitHoldsNoSlot(t *testing.T) {
 		done <- fmt.Sprint(joinText(resp.Content), err)
 	}()
 	<-asked
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if got := b.run(t, ctx, "Look", `{"do":"x","arg":"beside"}`); got != "beside" {
 		t.Error(got)

@@ -407,12 +407,11 @@ func TestDrain(t *testing.T) {
 }
 
 // TestStop checks that the server ends soon when told to stop, even with a call
-// that ignores its cancel and a client that does not read. The promise is 300
-// ms; the test only checks that the server waits for nothing.
+// that ignores its cancel and a client that does not read: it waits for nothing.
 func TestStop(t *testing.T) {
 	g := newGate()
 	defer close(g.open)
-	s, _ := newServer(t, deadline, g.tool("Block", false), g.tool("Wait", true))
+	s, _ := newServer(t, time.Hour, g.tool("Block", false), g.tool("Wait", true))
 	ctx, stop := context.WithCancel(t.Context())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -425,13 +424,9 @@ func TestStop(t *testing.T) {
 	fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":3,"method":"ping"}`) // its answer finds no reader
 	await(t, g.begun)
 	await(t, g.begun)
-	began := time.Now()
 	stop()
 	if err := await(t, served); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v to stop", took)
 	}
 }
 

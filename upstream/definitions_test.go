@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-toolset/tools"
 )
@@ -146,8 +147,9 @@ func TestPages(t *testing.T) {
 				_ = json.Unmarshal(r.Params, &p)
 				conn.answer(r, c.page(p.Cursor))
 			}}
-			m, b := beginFake(t, f, Config{})
-			m.Wake(t.Context(), failTime)
+			const patience = 5 * time.Minute // 20 MB take long on a busy machine
+			m, b := beginFake(t, f, Config{ConnectTimeout: patience})
+			m.Wake(t.Context(), patience)
 			if got := len(b.server("x").Tools); got != c.tools {
 				t.Errorf("%d tools: %v", got, b.show())
 			}

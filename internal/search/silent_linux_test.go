@@ -61,7 +61,7 @@ func TestSilent(t *testing.T) {
 		t.Errorf("the folder itself: %v", err)
 	}
 	end()
-	for wait := time.Now().Add(10 * time.Second); s.silent.some.Load() > 0; time.Sleep(time.Millisecond) {
+	for wait := time.Now().Add(time.Minute); s.silent.some.Load() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(wait) {
 			t.Fatal("it is still taken for silent")
 		}

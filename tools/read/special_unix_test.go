@@ -34,7 +34,7 @@ func TestSpecialFiles(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "s"), filepath.Join(w.Root, "sock")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, want := range map[string]string{
 		"fifo": "$ROOT/fifo is a named pipe, not a file. Only regular files can be read.",

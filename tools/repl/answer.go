@@ -40,23 +40,12 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if env.Session.Stateless && env.Session.Handle == "" {
 		return none, fault.New("an interpreter keeps its state in a session, and the requests of this client have none", "Use Bash.")
 	}
-	t, notes, err := find(ctx, env, in, o)
+	t, notes, err := take(ctx, env, in, o)
 	if err != nil {
 		return none, err
 	}
 	s := t.Job.(*interpreter)
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	}
-	s.idle.Stop()
-	release := func() {
-		if !isClosed(s.done) {
-			s.idle.Reset(o.Idle)
-		}
-		<-s.turn
-	}
+	release := func() { s.release(o.Idle) }
 	if strings.TrimSpace(in.Code) == "" {
 		release()
 		return result(t, Output{Status: "ok", TaskID: t.ID, Text: "A new " + in.title() + " has started."}), nil
@@ -91,6 +80,31 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	a := &answer{o: o, env: env, task: t, s: s, notes: notes, took: time.Since(begun)}
 	return a.make(ctx, got, how, timeout), nil
+}
+
+// take returns the session of a call, and takes the turn. It replaces a session that has ended
+// while the call waited for its turn.
+func take(ctx context.Context, env *tools.Env, in Input, o Options) (t *tasks.Task, notes []string, err error) {
+	for {
+		t, more, err := find(ctx, env, in, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		notes = append(notes, more...)
+		s := t.Job.(*interpreter)
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			s.rest(o.Idle)
+			return nil, nil, context.Cause(ctx)
+		}
+		s.idle.Stop()
+		if !s.used || !isClosed(s.running.Done()) {
+			s.used = true
+			return t, notes, nil
+		}
+		s.release(o.Idle)
+	}
 }
 
 // worktree returns the folder of the git worktree in which a conversation works, or "".
@@ -214,6 +228,9 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 	default:
 		if a.s.language == shell {
 			view.Head, view.Tail = noTerminal.ReplaceAllString(view.Head, ""), noTerminal.ReplaceAllString(view.Tail, "")
+			if how == interrupted { // bash begins a new line for each interrupt
+				view.Head, view.Tail = strings.TrimRight(view.Head, "\n"), strings.TrimRight(view.Tail, "\n")
+			}
 		}
 		b.WriteString(view.Head)
 		if view.Gap.Bytes() > 0 {

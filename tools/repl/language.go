@@ -29,6 +29,9 @@ type language struct {
 	start func(program string) string
 	// request returns the text that makes the interpreter run code and answer with an id.
 	request func(id, code string) string
+	// interrupt returns the text that makes it stop a request, unless the code computes. It is
+	// nil if only a signal can do that.
+	interrupt func(id string) string
 }
 
 var languages = map[string]language{
@@ -41,6 +44,7 @@ var languages = map[string]language{
 	},
 	"node": {
 		program: "node", install: "Ask the user to install Node.js 18 or later (for example apt install nodejs).",
+		interrupt: func(id string) string { return fmt.Sprintf(`{"id":%q}`+"\n", id) },
 		start: func(program string) string {
 			return fmt.Sprintf("exec %s -e %s", quote(program), quote(nodeDriver))
 		},

@@ -83,7 +83,8 @@
     show(describe(err));
     finish(false);
   };
-  // It rejects what a call awaits. A listener would take the signal from the evaluator,
+  // It rejects what a call awaits. The server asks for it before it sends a signal, since a signal
+  // ends Node at some moments, as before and after the evaluator catches it. A listener would take the signal from the evaluator,
   // which interrupts a call that computes.
   const interrupt = () => {
     if (current !== null) server.emit('SIGINT');
@@ -127,7 +128,9 @@
     for (let at; (at = rest.indexOf('\n')) >= 0;) {
       const request = parse(rest.slice(0, at));
       rest = rest.slice(at + 1);
-      run(request);
+      // Later, a signal that was meant for the former call has been received.
+      if (request.code !== undefined) later(run, request);
+      else later(() => { if (current === request.id) interrupt(); });
     }
   });
   requests.on('end', () => process.exit(0));

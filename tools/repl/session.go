@@ -25,13 +25,18 @@ const (
 	// maxReply is the limit of a line from the driver, in bytes: four figures and more.
 	maxReply = 20 << 20
 	// settleWait is the timeout for output to arrive that was printed before the reply.
-	settleWait = 500 * time.Millisecond
+	settleWait = 5 * time.Second
 	// closedWait is the time for an interpreter to end that has closed its pipe.
 	closedWait = time.Second
 	// stopGrace is the time for processes to end before they are killed.
 	stopGrace = 500 * time.Millisecond
 	// tick is the interval of progress reports and of further interrupts.
 	tick = time.Second
+	// askWait is the time for an interpreter to react before it gets a signal.
+	askWait = 500 * time.Millisecond
+	// shellTick is the interval of further interrupts of bash until it reacts. It ignores one during
+	// a command that ends by itself, so a loop of short commands needs several.
+	shellTick = 100 * time.Millisecond
 )
 
 // interpreter is a running session: the job of a task.
@@ -42,10 +47,11 @@ type interpreter struct {
 	requests              *os.File      // write end of the pipe to the driver
 	closed                chan struct{} // closed at the end of the pipe from the driver
 	done                  chan struct{} // closed after the end
-	idle                  *time.Timer
+	idle                  *time.Timer   // runs while no call uses the session
 	grace                 time.Duration
 	mark                  spool.Mark    // end of the output that answers have shown; guarded by turn
 	turn                  chan struct{} // holds a value while a call uses the session
+	used                  bool          // whether a call has used it; guarded by turn
 
 	shown atomic.Bool // whether an answer has shown the end of the session
 
@@ -89,7 +95,15 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 		return nil, err
 	}
 	s.running = running
-	s.idle = time.AfterFunc(o.Idle, func() { _ = s.stop(fmt.Sprintf("ended after %v without a call", o.Idle), stopGrace) })
+	s.idle = time.AfterFunc(o.Idle, func() {
+		select {
+		case s.turn <- struct{}{}:
+			_ = s.stop(fmt.Sprintf("ended after %v without a call", o.Idle), stopGrace)
+			<-s.turn
+		default: // a call uses it, and starts the timer again
+		}
+	})
+	s.idle.Stop()
 	go s.read(answers)
 	go func() {
 		<-running.Done()
@@ -104,6 +118,19 @@ func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpret
 		_, err = io.WriteString(s.requests, shellSetup)
 	}
 	return s, err
+}
+
+// rest makes the session end after idle without a call.
+func (s *interpreter) rest(idle time.Duration) {
+	if !isClosed(s.done) {
+		s.idle.Reset(idle)
+	}
+}
+
+// release ends the turn of a call.
+func (s *interpreter) release(idle time.Duration) {
+	s.rest(idle)
+	<-s.turn
 }
 
 // noPipe returns the error of an interpreter for which no pipe could be made.
@@ -213,7 +240,7 @@ func (s *interpreter) eval(ctx context.Context, code string, timeout time.Durati
 			case <-written:
 				got, how = s.interrupt(replies)
 				return got, how, nil
-			default:
+			case <-time.After(s.grace):
 				_ = s.stop("it did not take the code", 0)
 				return got, ended, nil
 			}
@@ -247,30 +274,49 @@ func (s *interpreter) abandon() {
 	}
 }
 
-// interrupt sends SIGINT to the code of the present request, and ends the session if it does not
-// react.
+// interrupt interrupts the code of the present request, by SIGINT if need be, and ends the session if it does not
+// react. When it returns, no interrupt is left that the code of another request could receive.
 func (s *interpreter) interrupt(replies <-chan reply) (got reply, how ending) {
 	late := time.NewTimer(s.grace)
 	defer late.Stop()
 	again := time.NewTicker(tick)
 	defer again.Stop()
-	s.running.Interrupt()
-	for reacted := false; ; {
-		select {
-		case one := <-replies:
-			if !reacted {
-				got = one
-			}
-			if reacted || s.language != shell {
+	var sent <-chan struct{}
+	if ask := languages[s.language].interrupt; ask != nil {
+		again.Reset(askWait)
+		s.mu.Lock()
+		id := s.waiting
+		s.mu.Unlock()
+		go func() { _, _ = io.WriteString(s.requests, ask(id)) }() // it may wait until code is read
+	} else {
+		sent = s.running.Interrupt()
+	}
+	if s.language == shell {
+		again.Reset(shellTick)
+	}
+	for reacted, probed := false, false; ; {
+		if reacted && sent == nil && !probed {
+			if s.language != shell {
 				return got, interrupted
 			}
-			reacted, replies = true, s.probe()
+			probed, replies = true, s.probe()
+		}
+		select {
+		case one := <-replies:
+			if probed {
+				return got, interrupted
+			}
+			if !reacted {
+				reacted, got = true, one
+				again.Reset(tick)
+			}
+		case <-sent:
+			sent = nil
 		case <-s.running.Done():
 			return got, ended
 		case <-again.C:
-			s.running.Interrupt()
-			if reacted {
-				replies = s.probe()
+			if sent == nil {
+				probed, sent = false, s.running.Interrupt()
 			}
 		case <-late.C:
 			_ = s.stop(fmt.Sprintf("killed, since it did not react to an interrupt within %v", s.grace), 0)

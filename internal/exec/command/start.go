@@ -420,8 +420,9 @@ func (r *Running) End(why EndReason, grace time.Duration) error {
 	return err
 }
 
-// Interrupt sends SIGINT to the shell of the command and its process group, and returns then.
-func (r *Running) Interrupt() { r.process.Interrupt() }
+// Interrupt sends SIGINT to the shell of the command and its process group. It does not wait. The
+// returned channel is closed when the signal is pending, or the command has ended.
+func (r *Running) Interrupt() <-chan struct{} { return r.process.Interrupt() }
 
 // Forget removes the temporary folder and the network of an owner that is gone. No command
 // of the owner may run any more.

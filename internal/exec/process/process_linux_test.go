@@ -451,34 +451,6 @@ func TestSupervisorStopped(t *testing.T) {
 	})
 }
 
-// TestInterrupt checks that the signal has been sent when Interrupt returns: a stopped command has
-// it then, and ends by it later.
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	r := newRunner(t, Config{Tiers: []Tier{Subreaper}}) // the id of the command is valid here, too
-	p, _ := start(t, r, script(t, "exec sleep 1000"))
-	has := func(line string) bool {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-		return err == nil && strings.Contains(string(status), "\n"+line)
-	}
-	if err := unix.Kill(p.pid, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it is stopped", func() bool { return has("State:\tT") })
-	for range 5 {
-		if p.Interrupt(); !has("ShdPnd:\t0000000000000002\n") {
-			t.Error("it has no signal yet")
-		}
-	}
-	if err := unix.Kill(p.pid, unix.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if e := p.Wait(); e.Signal != unix.SIGINT {
-		t.Errorf("got %+v", e)
-	}
-	p.Interrupt()
-}
-
 // TestStoppedWhenTaken checks that a command is not started a second time if its
 // supervisor is stopped after it took the command.
 func TestStoppedWhenTaken(t *testing.T) {

@@ -48,7 +48,7 @@ func (p *Process) Wait() Exit { return Exit{} }
 func (p *Process) End(time.Duration) error { return nil }
 
 // Interrupt does nothing.
-func (p *Process) Interrupt() {}
+func (p *Process) Interrupt() <-chan struct{} { return p.Done() }
 
 // Confine is documented with the version for Linux.
 type Confine func(spec json.RawMessage, join func() error, start func(launcher ...string) error) error

@@ -197,8 +197,13 @@ func (p *Process) Wait() Exit {
 	return p.exit
 }
 
-// Interrupt does nothing: a command here has no console to be interrupted by.
-func (p *Process) Interrupt() {}
+// Interrupt does nothing: a command here has no console to be interrupted by. It returns a closed
+// channel.
+func (p *Process) Interrupt() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
 
 // End ends the command and all processes it started at once: Windows has no signal
 // that asks a process without a window to end. It returns when no process is left,

@@ -8,8 +8,8 @@ import (
 // controlFD is the supervisor's end of the socket to the server. Messages are JSON,
 // one per line. The server first sends a setup. Then it sends a command, with the
 // descriptors of its output and, if the message has them, of its input, its errors
-// and its network. Then it sends any number of orders to end, or to interrupt the command. The end of
-// the stream is an order to end at once.
+// and its network. Then it sends any number of orders to end, or to interrupt the
+// command. The end of the stream is an order to end at once.
 //
 // Once the supervisor has the command, it uses only read and write: its confinement
 // may forbid sendmsg and similar calls.
@@ -20,7 +20,7 @@ type order struct {
 	Setup *setup   `json:",omitempty"`
 	Run   *command `json:",omitempty"`
 	End   *ending  `json:",omitempty"`
-	// Interrupt sends SIGINT to the command and its process group. The answer is Interrupted.
+	// Interrupt sends SIGINT to the command and its process group.
 	Interrupt bool `json:",omitempty"`
 }
 
@@ -50,14 +50,16 @@ type command struct {
 type ending struct{ Grace time.Duration }
 
 // report is a message of the supervisor. It answers a setup with Ready or Failed,
-// and a command with Taken, then Started or Failed, then Exit.
+// and a command with Taken, then Started or Failed, then Exit. Before Exit, it
+// answers each order to interrupt with Interrupted.
 type report struct {
-	Ready       bool     `json:",omitempty"`
-	Taken       bool     `json:",omitempty"` // until it is sent, no code of the command has run
-	Started     *started `json:",omitempty"`
-	Failed      *failure `json:",omitempty"`
-	Interrupted bool     `json:",omitempty"`
-	Exit        *Exit    `json:",omitempty"`
+	Ready   bool     `json:",omitempty"`
+	Taken   bool     `json:",omitempty"` // until it is sent, no code of the command has run
+	Started *started `json:",omitempty"`
+	Failed  *failure `json:",omitempty"`
+	// Interrupted reports that SIGINT is pending for the processes, or was received.
+	Interrupted bool  `json:",omitempty"`
+	Exit        *Exit `json:",omitempty"`
 }
 
 type started struct{ PID int } // in the supervisor's PID namespace

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -96,8 +97,9 @@ func Serve(confine Confine) int {
 // channel is the supervisor's end of the socket. It does its own buffering, since a
 // line and a descriptor are read with one call.
 type channel struct {
-	rest  []byte
-	files []int // descriptors that came with the last message
+	rest    []byte
+	files   []int // descriptors that came with the last message
+	sending sync.Mutex
 }
 
 // receive waits for an order or a request and decodes it.
@@ -165,6 +167,8 @@ func (c *channel) send(r report) {
 	if err != nil {
 		panic(err)
 	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	for line = append(line, '\n'); len(line) > 0; {
 		n, err := unix.Write(controlFD, line)
 		if err == unix.EINTR {
@@ -185,7 +189,7 @@ func (c *channel) fail(err error) {
 	c.send(report{Failed: f})
 }
 
-// listen passes on orders to end. When the server has ended it sends a last order,
+// listen passes on orders to end, and interrupts the command. When the server has ended it sends a last order,
 // as often as one is received. If the command is not being started yet, it exits
 // instead, so that the command never starts.
 func (c *channel) listen(t *tree) {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,10 +21,12 @@ type Process struct {
 	sup    *supervisor
 	pid    int // of the command, in the supervisor's namespace
 
-	done        chan struct{}
-	interrupted chan struct{} // receives a value after each interrupt
-	exit        Exit
-	killed      atomic.Bool // End has killed the supervisor
+	done   chan struct{}
+	exit   Exit
+	killed atomic.Bool // End has killed the supervisor
+
+	mu         sync.Mutex
+	interrupts []chan struct{} // those that the supervisor has not answered, in order
 }
 
 // Start starts a command. ctx applies to the start only: if it ends earlier, no
@@ -110,7 +114,7 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 		case rep.Started != nil && ctx.Err() != nil: // too late
 			return nil, false, context.Cause(ctx)
 		case rep.Started != nil:
-			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{}), interrupted: make(chan struct{}, 1)}
+			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{})}
 			if !r.adopt(p) {
 				return nil, false, ErrClosed
 			}
@@ -140,10 +144,7 @@ func (r *Runner) adopt(p *Process) bool {
 func (p *Process) watch() {
 	rep, err := p.sup.next(context.Background())
 	for ; err == nil && rep.Interrupted; rep, err = p.sup.next(context.Background()) {
-		select {
-		case p.interrupted <- struct{}{}:
-		default:
-		}
+		p.interrupted(1)
 	}
 	if err == nil && rep.Exit != nil {
 		p.exit = *rep.Exit
@@ -157,6 +158,7 @@ func (p *Process) watch() {
 	delete(p.runner.running, p)
 	p.runner.mu.Unlock()
 	close(p.done)
+	p.interrupted(math.MaxInt)
 	p.sup.finish()
 }
 
@@ -238,22 +240,32 @@ func (p *Process) End(grace time.Duration) error {
 	}
 }
 
-// Interrupt sends SIGINT to the command and its process group, as a terminal does. It returns
-// after the signal has been sent, so that the signal cannot reach what the command does later. It
-// has no effect on a command that has ended.
-func (p *Process) Interrupt() {
-	select {
-	case <-p.interrupted: // an earlier one, whose answer was late
-	default:
+// Interrupt sends SIGINT to the command and its process group, as a terminal does. It does not
+// wait, and has no effect on a command that has ended. The returned channel is closed when the
+// signal is pending, or the command has ended: what the command reads afterwards, it reads after
+// it has received the signal.
+func (p *Process) Interrupt() <-chan struct{} {
+	sent := make(chan struct{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isDone() {
+		close(sent)
+		return sent
 	}
-	if p.sup.send(order{Interrupt: true}) != nil {
-		return
+	p.interrupts = append(p.interrupts, sent)
+	_ = p.sup.send(order{Interrupt: true}) // on an error, it is already ending
+	return sent
+}
+
+// interrupted closes the channels of the n earliest interrupts.
+func (p *Process) interrupted(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n = min(n, len(p.interrupts))
+	for _, sent := range p.interrupts[:n] {
+		close(sent)
 	}
-	select {
-	case <-p.interrupted:
-	case <-p.done:
-	case <-time.After(answerWait): // the supervisor may have been stopped
-	}
+	p.interrupts = p.interrupts[n:]
 }
 
 // kill kills the supervisor, as the only way left to end the command.

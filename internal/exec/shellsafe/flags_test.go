@@ -124,7 +124,7 @@ func placeholder(s string) bool {
 func messages(dir, name string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir}, time.Second
-	timer := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	out, _ := cmd.CombinedOutput()
 	return string(bytes.ToValidUTF8(out, nil))

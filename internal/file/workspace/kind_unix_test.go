@@ -39,7 +39,7 @@ func TestOpenKinds(t *testing.T) {
 			"/":                           "directory",
 			"/dev/null":                   "character device",
 		} {
-			within(t, time.Second, func() {
+			within(t, func() {
 				_, _, err := files.Open(path)
 				var kind *KindError
 				if !errors.As(err, &kind) || *kind != (KindError{path, want}) {
@@ -63,7 +63,7 @@ func TestPipeAppears(t *testing.T) {
 		path := write(t, "x", dir, "f")
 		r := open(dir)
 		swapped := false
-		within(t, time.Second, func() {
+		within(t, func() {
 			_, err := r.opener.open(path, func(info fs.FileInfo) error {
 				if !swapped {
 					swapped = true
@@ -94,7 +94,7 @@ func TestOpenDirOfPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	within(t, time.Second, func() {
+	within(t, func() {
 		if _, err := openDir(root, "fifo"); err == nil {
 			t.Error("opened a pipe")
 		}
@@ -123,8 +123,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// within fails the test if f has not returned in time.
-func within(t *testing.T, limit time.Duration, f func()) {
+// within fails the test if f does not return.
+func within(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -133,7 +133,7 @@ func within(t *testing.T, limit time.Duration, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(limit):
-		t.Fatal("blocked for", limit)
+	case <-time.After(time.Minute):
+		t.Fatal("blocked")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -142,7 +141,7 @@ func TestUpdateKinds(t *testing.T) {
 			"/":                           "directory",
 			"/dev/null":                   "character device",
 		} {
-			within(t, time.Second, func() {
+			within(t, func() {
 				_, err := files.Update(t.Context(), path, func(*Old) ([]byte, error) {
 					t.Error("opened", path)
 					return nil, ErrNoChange

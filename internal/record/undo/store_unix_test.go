@@ -822,16 +822,22 @@ func TestKilledRecording(t *testing.T) {
 	for round := range testscale.N(3, 100) {
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), childRoot+"="+filepath.Dir(c.root), "UNDO_TEST_RECORD=1")
-		out := new(bytes.Buffer)
-		cmd.Stdout = out
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Duration(50+round*7%100) * time.Millisecond)
+		_, readErr := out.Read(make([]byte, 1)) // it has recorded a call
+		<-time.After(time.Duration(round*7%100) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // it was killed
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
 	}
 	c.open()
 	list, err := c.s.List(1<<20, func(*Header) bool { return true })

@@ -75,7 +75,7 @@ func FuzzText(f *testing.F) {
 // TestErasingAgainIsFree checks that a line that is erased repeatedly takes no longer than one that
 // is written as often.
 func TestErasingAgainIsFree(t *testing.T) {
-	line := strings.Repeat("a", 200_000) + strings.Repeat("\x1b[1K", 200_000) + "\rb"
+	line := strings.Repeat("a", 1_000_000) + strings.Repeat("\x1b[1K", 1_000_000) + "\rb"
 	done := make(chan string, 1)
 	go func() { done <- Text(line) }()
 	select {
@@ -83,8 +83,8 @@ func TestErasingAgainIsFree(t *testing.T) {
 		if got != "b" {
 			t.Errorf("%d characters are left", len(got))
 		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("it takes more than 5 s")
+	case <-time.After(time.Minute): // a busy machine needs some seconds
+		t.Fatal("it takes more than a minute")
 	}
 	for text, want := range map[string]string{
 		"abc\x1b[1Kd":             "   d",
