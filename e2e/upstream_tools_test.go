@@ -191,6 +191,7 @@ func TestUpstreamSearch(t *testing.T) {
 	if !slices.Contains(before, "ToolSearch") || !slices.Contains(before, "CallTool") || slices.ContainsFunc(before, func(n string) bool { return strings.HasPrefix(n, "mcp__") }) {
 		t.Errorf("the list is %v", before)
 	}
+	other.must("mcp__pipe__safe", `{}`) // connects; a search waits for that a short time only
 	if o := h.call("ToolSearch", `{"query":"readonly calls at once","max_results":1}`); !o.says("mcp__pipe__readonly") {
 		t.Errorf("words: %s", o.show())
 	}
