@@ -84,8 +84,8 @@
     finish(false);
   };
   // It rejects what a call awaits. The server asks for it before it sends a signal, since a signal
-  // ends Node at some moments, as before and after the evaluator catches it. A listener would take the signal from the evaluator,
-  // which interrupts a call that computes.
+  // ends Node at some moments, as before and after the evaluator catches it. A listener would take
+  // the signal from the evaluator, which interrupts a call that computes.
   const interrupt = () => {
     if (current !== null) server.emit('SIGINT');
   };

@@ -274,8 +274,9 @@ func (s *interpreter) abandon() {
 	}
 }
 
-// interrupt interrupts the code of the present request, by SIGINT if need be, and ends the session if it does not
-// react. When it returns, no interrupt is left that the code of another request could receive.
+// interrupt interrupts the code of the present request, by SIGINT if need be, and ends the session
+// if it does not react. When it returns, no interrupt is left that the code of another request
+// could receive.
 func (s *interpreter) interrupt(replies <-chan reply) (got reply, how ending) {
 	late := time.NewTimer(s.grace)
 	defer late.Stop()

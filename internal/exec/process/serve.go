@@ -189,9 +189,9 @@ func (c *channel) fail(err error) {
 	c.send(report{Failed: f})
 }
 
-// listen passes on orders to end, and interrupts the command. When the server has ended it sends a last order,
-// as often as one is received. If the command is not being started yet, it exits
-// instead, so that the command never starts.
+// listen passes on orders to end, and interrupts the command. When the server has ended it
+// sends a last order, as often as one is received. If the command is not being started yet,
+// it exits instead, so that the command never starts.
 func (c *channel) listen(t *tree) {
 	buf := make([]byte, 4<<10)
 	for {
