@@ -170,7 +170,7 @@ func (c *Commands) tryIn(ctx context.Context, readOnly bool, network *process.Ne
 	defer in.Close()
 	running, err := c.runner.Start(ctx, process.Spec{
 		Args: []string{c.program, TryArg}, Dir: "/", Output: out, Network: network,
-		Env:     []string{tryVariable + "=" + string(encode(trial{p, targets})), "TMPDIR=" + temp},
+		Env:     slices.Concat(process.HelperEnv, []string{tryVariable + "=" + string(encode(trial{p, targets})), "TMPDIR=" + temp}),
 		Confine: encode(confinement{Policy: p, Say: said}),
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func (r *Runner) forkSelf(ctx context.Context, attr *syscall.SysProcAttr, theirs
 	}
 	cmd := &exec.Cmd{
 		Path: self[0], Args: []string{self[1], Arg},
-		Env: supervisorEnv, Dir: "/",
+		Env: HelperEnv, Dir: "/",
 		Stderr:      stderr,
 		ExtraFiles:  []*os.File{theirs},
 		SysProcAttr: attr,

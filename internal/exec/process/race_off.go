@@ -1,7 +1,7 @@
-//go:build !race && (linux || darwin)
+//go:build !race
 
 package process
 
-// supervisorEnv is the environment of a supervisor. It is empty, so that no
-// variable of the server changes its behaviour.
-var supervisorEnv = []string{}
+// HelperEnv is the environment of a process that runs this program as a helper. It is empty, so
+// that no variable of the server changes its behaviour.
+var HelperEnv = []string{}

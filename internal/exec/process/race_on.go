@@ -1,7 +1,7 @@
-//go:build race && (linux || darwin)
+//go:build race
 
 package process
 
-// supervisorEnv is the environment of a supervisor. It turns off the second that
-// the race detector waits at each exit.
-var supervisorEnv = []string{"GORACE=atexit_sleep_ms=0"}
+// HelperEnv is the environment of a process that runs this program as a helper. It turns off the
+// second that the race detector waits at each exit.
+var HelperEnv = []string{"GORACE=atexit_sleep_ms=0"}

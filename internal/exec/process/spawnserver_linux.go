@@ -164,7 +164,7 @@ func (b *spawnServer) start(id uint64, fds []int) {
 	attr := attributes(PIDNamespace)
 	attr.PidFD = &handle
 	pid, err := syscall.ForkExec(ownImage, []string{os.Args[0], Arg}, &syscall.ProcAttr{
-		Dir: "/", Env: supervisorEnv, Files: []uintptr{0, 1, uintptr(fds[1]), uintptr(fds[0])}, Sys: attr,
+		Dir: "/", Env: HelperEnv, Files: []uintptr{0, 1, uintptr(fds[1]), uintptr(fds[0])}, Sys: attr,
 	})
 	b.mu.Lock()
 	defer b.mu.Unlock()
