@@ -68,20 +68,21 @@ func (p *typist) job(t *testing.T) task.Receiver {
 func TestTerminal(t *testing.T) {
 	f := newFixture(t, nil)
 	f.needContainment(t)
-	p := f.typist(t, `tty; stty size; echo $TERM; read -rs pass; echo "<$pass>"; read -r line; echo "[$line]"; trap 'echo caught' INT; sleep 1000; cat; exit 3`)
-	p.shows(t, "256color")
+	// Each phase prints something once it is ready for keys.
+	p := f.typist(t, `trap 'echo caught' INT; tty; stty size; echo $TERM; stty -echo; echo ready; read -r pass; stty echo; echo "<$pass>"; read -r line; sh -c 'echo "[$1]"; exec sleep 1000' . "$line"; cat; exit 3`)
+	p.shows(t, "ready")
 	for _, one := range []struct {
 		text string
 		keys []string
 		want string
 	}{
-		{"secret", []string{"enter"}, "running\n[screen of 80x24, cursor in row 5, column 1]\n/dev/pts/0\n24 80\nxterm-256color\n<secret>"},
+		{"secret", []string{"enter"}, "running\n[screen of 80x24, cursor in row 6, column 1]\n/dev/pts/0\n24 80\nxterm-256color\nready\n<secret>"},
 		{"ab", []string{"backspace", "c", "enter"}, `error: there is no key c. Give characters as text.`},
-		{"ab", []string{"backspace", "space", "enter"}, "running\n[screen of 80x24, cursor in row 7, column 1]\n/dev/pts/0\n24 80\nxterm-256color\n<secret>\na\n[a]"},
+		{"ab", []string{"backspace", "space", "enter"}, "running\n[screen of 80x24, cursor in row 8, column 1]\n/dev/pts/0\n24 80\nxterm-256color\nready\n<secret>\na\n[a]"},
 		{"", []string{"power"}, `error: there is no key power. Use names such as enter, up, f1, ctrl-c and alt-x.`},
 		{"", []string{"Ctrl-C", "entre"}, `error: there is no key Ctrl-C. Did you mean ctrl-c or ctrl-a or ctrl-b?`},
-		{"", []string{"ctrl-c"}, "running\n[screen of 80x24, cursor in row 8, column 1]\n/dev/pts/0\n24 80\nxterm-256color\n<secret>\na\n[a]\n^Ccaught"},
-		{"end", []string{"enter", "ctrl-d"}, "exit code 3\n[screen of 80x24, cursor in row 10, column 1]\n/dev/pts/0\n24 80\nxterm-256color\n<secret>\na\n[a]\n^Ccaught\nend\nend"},
+		{"", []string{"ctrl-c"}, "running\n[screen of 80x24, cursor in row 9, column 1]\n/dev/pts/0\n24 80\nxterm-256color\nready\n<secret>\na\n[a]\n^Ccaught"},
+		{"end", []string{"enter", "ctrl-d"}, "exit code 3\n[screen of 80x24, cursor in row 11, column 1]\n/dev/pts/0\n24 80\nxterm-256color\nready\n<secret>\na\n[a]\n^Ccaught\nend\nend"},
 	} {
 		if got := p.press(t, one.text, one.keys...); got != one.want {
 			t.Errorf("%q %v\n--- got\n%s\n--- want\n%s", one.text, one.keys, got, one.want)
