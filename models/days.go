@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxCostFile is the limit of the file, in bytes.
-	maxCostFile = 1 << 20
+	// maxCostFile is the limit of the file, in bytes: more than 100,000 principals a day.
+	maxCostFile = 16 << 20
 	// settleTime is the timeout for storing the cost of an answer. After it the reservation counts.
 	settleTime = 10 * time.Second
 )
@@ -28,7 +28,7 @@ type Days struct {
 	now   func() time.Time
 }
 
-// costs is the content of the file: what principals have spent and reserved on a day.
+// costs is the content of the file: the cost of principals on a day, with reservations.
 type costs struct {
 	Version int                `json:"version"`
 	Day     string             `json:"day"`
@@ -43,14 +43,14 @@ func NewDays(limit float64, stateFolder string, locks *filelock.Locks, now func(
 	}, now}
 }
 
-// reserve takes the estimated input and the largest output of a request from what is left of today.
-// If less is left, it lowers maxTokens. The caller must call settle with the actual cost; until
+// reserve takes the estimated input and the largest output of a request from the rest of the limit
+// of today. If less is left, it lowers maxTokens. The caller must call settle with the actual cost; until
 // then, and if the server is killed, the reservation counts.
 func (d *Days) reserve(ctx context.Context, principal string, input int, maxTokens *int, p *Price) (settle func(cost float64), err error) {
 	var day string
 	var reserved float64
 	err = d.file.Update(ctx, func(c *costs) error {
-		if day = d.now().Format(time.DateOnly); c.Day != day {
+		if day = d.now().Format(time.DateOnly); c.Day != day || c.Costs == nil {
 			c.Day, c.Costs = day, map[string]float64{}
 		}
 		if !p.afford(d.limit-c.Costs[principal], input, maxTokens) {

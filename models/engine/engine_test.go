@@ -586,8 +586,13 @@ func TestBudgetPerDay(t *testing.T) {
 	if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), `{"version":1,"day":"2026-03-02","costs":{"p":0.000`) {
 		t.Errorf("%s %v", data, err)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, text := range []string{`{"version":1,"day":"2026-03-02"}`, "{"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text != "{" {
+			check(one, "p", "")
+		}
 	}
 	check(one, "p", "the cost of models per day was not counted: the durable costs were not used: reading "+path+": it is damaged: unexpected end of JSON input. Go on without the model, or ask the user to look at "+path+".")
 }

@@ -11,8 +11,9 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// TestInterrupt checks that a command receives an interrupt before what it reads after the channel
-// of the interrupt was closed, and that the channel is closed if the command ends.
+// TestInterrupt checks that a command has received an interrupt before it reads a line that is
+// written after the interrupt's channel was closed. It also checks that the channel is closed if the
+// command ends.
 func TestInterrupt(t *testing.T) {
 	eachTier(t, func(t *testing.T, r *Runner) {
 		s := script(t, `n=0; trap 'n=$((n + 1))' INT; while read -r; do echo $n; done`)

@@ -242,8 +242,8 @@ func (p *Process) End(grace time.Duration) error {
 
 // Interrupt sends SIGINT to the command and its process group, as a terminal does. It does not
 // wait, and has no effect on a command that has ended. The returned channel is closed when the
-// signal is pending, or the command has ended: what the command reads afterwards, it reads after
-// it has received the signal.
+// signal is pending or the command has ended. The command receives the signal before it handles
+// input that is written later.
 func (p *Process) Interrupt() <-chan struct{} {
 	sent := make(chan struct{})
 	p.mu.Lock()

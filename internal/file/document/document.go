@@ -162,8 +162,8 @@ func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request)
 	return read[*pdf.Document](ctx, r, f, r.pdfRequest(size, q))
 }
 
-// pdfRequest returns the request for a PDF file. Its deadline is what it takes in addition to
-// that of the Reader.
+// pdfRequest returns the request for a PDF file, for read, which adds the timeout of the Reader to
+// its Deadline.
 func (r *Reader) pdfRequest(size int64, q pdf.Request) request {
 	q.Cache, q.Time = r.privateCache(), r.time/2
 	whole := request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q}

@@ -184,7 +184,7 @@ func TestCrash(t *testing.T) {
 		t.Error(err, "not synced")
 	}
 	if third := open(); !synced(third) {
-		t.Error("the next server verifies what was synced")
+		t.Error("the next server verifies contents that were synced")
 	}
 }
 
