@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"mcp-toolset/tools"
@@ -51,5 +52,5 @@ type shareable struct {
 // key returns a key that is equal only for calls with the same result.
 func (c *call) key() string {
 	v := c.env.Session
-	return strings.Join(append([]string{c.tool.Name, string(c.prepared.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
+	return strings.Join(append([]string{fmt.Sprintf("%p", c.set), c.tool.Name, string(c.prepared.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
 }

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
 	"mcp-toolset/models/engine"
@@ -137,8 +138,10 @@ func complete(ctx context.Context, m models.Model, r models.Request) (text, mode
 }
 
 // modelKeys returns the places of the keys of the models.
-func (p *Plan) modelKeys() (keys []endpoint.Key) {
-	if c := p.Settings.Models(); c != nil {
+func (p *Plan) modelKeys() []endpoint.Key { return p.modelKeysOf(p.Settings) }
+
+func (p *Plan) modelKeysOf(s *settings.Settings) (keys []endpoint.Key) {
+	if c := s.Models(); c != nil {
 		for _, e := range []*models.Endpoint{c.Default, c.Small} {
 			if e != nil {
 				keys = append(keys, engine.Key(*e, p.options.Getenv))
