@@ -219,7 +219,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
-		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.live.Load().Trusted, root) }},
+		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.found().Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews, Learn: learn},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{

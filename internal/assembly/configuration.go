@@ -20,9 +20,9 @@ var flagKeys = map[string]string{"--mode": "permissions.defaultMode", "--task-li
 // variables, then those of files.
 func (p *Plan) configuration() config.Options {
 	var o config.Options
-	found := p.live.Load()
+	found := p.found()
 	count := map[string]int{}
-	for _, l := range p.live.Load().Layers {
+	for _, l := range p.found().Layers {
 		label := l.Name
 		if count[label]++; count[label] > 1 {
 			label = fmt.Sprint(label, " ", count[label])
@@ -102,7 +102,7 @@ func (p *Plan) change(s config.Setting) string {
 		}
 	}
 	file := p.AddTo
-	for _, l := range p.live.Load().Layers {
+	for _, l := range p.found().Layers {
 		in := func(v config.Value) bool { return strings.HasPrefix(v.Source, plain.Quote(l.Path)+":") }
 		switch {
 		case slices.ContainsFunc(s.Unused, in) && !l.Trusted && l.Name == settings.Project:
@@ -122,7 +122,7 @@ func (p *Plan) change(s config.Setting) string {
 // again returns what follows a change of a key, as the end of a sentence.
 func again(key string) string {
 	if settings.Live(key) {
-		return "; it holds with the next call"
+		return ", which holds with the next call"
 	}
 	return " and restarts the server"
 }

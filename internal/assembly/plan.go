@@ -205,6 +205,14 @@ func (p *Plan) FindSettings() error {
 	return nil
 }
 
+// found returns the settings that hold now.
+func (p *Plan) found() *settings.Found {
+	if found := p.live.Load(); found != nil {
+		return found
+	}
+	return p.Found
+}
+
 // keyFiles returns the files with the keys of services that settings name.
 func (p *Plan) keyFiles(s *settings.Settings) (files []string) {
 	if w := s.WebSearch(); w != nil && w.KeyFile != "" {

@@ -85,6 +85,9 @@ func (s *Settings) values() map[string]string {
 func StampOf(paths []string, now time.Time) Stamp {
 	s := Stamp{files: make([]fileStamp, len(paths))}
 	for i, path := range paths {
+		if i > 0 && s.files[i-1] == (fileStamp{}) && filepath.Dir(path) == paths[i-1] {
+			continue // its folder does not exist
+		}
 		s.files[i] = s.stamp(path, now)
 	}
 	return s
