@@ -134,7 +134,7 @@ func (s *spot) alone() error {
 	if st.Size > copyLimit {
 		return fmt.Errorf("%s has further names (hard links) and is too large for a copy", s.name)
 	}
-	other := spot{s.dir, s.name + ".mcp-toolset-copy"}
+	other := spot{s.dir, s.name + copySuffix}
 	_ = unix.Unlinkat(s.dir, other.name, 0) // left by a killed server
 	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -143,6 +143,37 @@ func (s *spot) alone() error {
 	out := os.NewFile(uintptr(fd), other.name)
 	_, err = io.Copy(out, io.LimitReader(in, copyLimit))
 	err = errors.Join(err, unix.Fchown(fd, int(st.Uid), int(st.Gid)), unix.Fchmod(fd, uint32(st.Mode)&0o777), out.Close())
+	if err == nil {
+		err = unix.Renameat(s.dir, other.name, s.dir, s.name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(s.dir, other.name, 0)
+	}
+	return err
+}
+
+// write makes another file in the folder, whose name has a suffix, with the mode and owner of the
+// file if there is one, and renames it over the file. It fails if the other file exists.
+func (s *spot) write(suffix string, content []byte) error {
+	other := spot{s.dir, s.name + suffix}
+	if suffix == copySuffix {
+		_ = other.unlink() // left by a killed server
+	}
+	mode, uid, gid := uint32(0o644), -1, -1
+	var st unix.Stat_t
+	if unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		mode, uid, gid = uint32(st.Mode)&0o777, int(st.Uid), int(st.Gid)
+	}
+	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	out := os.NewFile(uintptr(fd), other.name)
+	_, err = out.Write(content)
+	if uid >= 0 {
+		err = errors.Join(err, unix.Fchown(fd, uid, gid))
+	}
+	err = errors.Join(err, unix.Fchmod(fd, mode), out.Close())
 	if err == nil {
 		err = unix.Renameat(s.dir, other.name, s.dir, s.name)
 	}

@@ -60,6 +60,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-toolset/internal/exec/gitconfig"
 	"mcp-toolset/internal/exec/launch"
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
@@ -112,9 +113,12 @@ type Commands struct {
 	networks *networks
 	// writable lists the folders that commands may write to, except for caches.
 	writable []string
-	path     trustedPath
-	guard    guard
-	sweep    sync.Once
+	// outside lists the roots whose repository is in no root. Commands may change what of that
+	// belongs to the root, as to any other worktree.
+	outside []gitconfig.Root
+	path    trustedPath
+	guard   guard
+	sweep   sync.Once
 
 	trying  sync.Mutex
 	report  *Report     // nil: not tried
@@ -166,6 +170,14 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.networks = &networks{runner: cs.runner, owners: map[string]*ownNetwork{}}
 	cs.writable = writable(c)
+	for _, root := range c.Roots {
+		if r, ok := gitconfig.Linked(root); ok && !cs.inWritable(r.Common) {
+			cs.outside = append(cs.outside, r)
+		}
+	}
+	for _, r := range cs.outside {
+		cs.writable = append(cs.writable, r.Common)
+	}
 	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
 		folders := slices.DeleteFunc(cs.programs(), cs.inWritable)
@@ -178,6 +190,7 @@ func New(c Config) (*Commands, error) {
 		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
 	}
+	cs.guard.scanner.outside = cs.outside
 	for _, root := range c.Roots {
 		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
 	}
@@ -318,6 +331,11 @@ func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...
 		}
 	}
 	p.Write = append(p.Write, write...)
+	for _, r := range c.outside {
+		if at == nil {
+			p.Exact = append(p.Exact, r.Common)
+		}
+	}
 	if at != nil {
 		p.Exact = slices.DeleteFunc(slices.Clone(write), func(path string) bool { return !slices.Contains(at.Roots, path) && path != at.Common })
 	}

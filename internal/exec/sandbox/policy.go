@@ -77,6 +77,10 @@ type Policy struct {
 	// They are mounted read-only. Absent paths can be created; the caller must
 	// check for them afterwards.
 	Protect []string
+	// Links maps files below Write to links elsewhere, which the command sees in their place.
+	// It can neither change the file nor replace the link, but what the link names. Where a
+	// link cannot be mounted, the file is read-only.
+	Links map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
 	// Network allows internet sockets. It has no effect with ReadOnly.
@@ -152,6 +156,9 @@ func (p Policy) check() error {
 	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers, p.Exact)
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
+	}
+	for path, link := range p.Links {
+		all = append(all, path, link)
 	}
 	for _, path := range all {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {

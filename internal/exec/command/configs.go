@@ -1,0 +1,262 @@
+package command
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/exec/gitconfig"
+	"mcp-toolset/internal/text/plain"
+)
+
+// Git writes its configuration by renaming a new file over it, so a mount can only make all of
+// it read-only. A command therefore gets a copy in its temporary folder, and a link to the copy
+// is mounted in the place of the file. The server carries the changes over that make git run
+// nothing: while the command runs, as often as it looks, and at its end. The file itself never
+// holds anything else, so no git outside of the sandbox reads it, and a killed server leaves
+// nothing to take back.
+
+// configLimit is the limit of a configuration that a command gets as a copy, in bytes.
+const configLimit = 1 << 20
+
+// lent is the copy of a configuration that a command can change.
+type lent struct {
+	name
+	dir   *os.File // the folder of the copy
+	file  string   // the name of the copy
+	given []byte   // content of the copy as of the last look
+	seen  []byte   // content of the original as of then
+}
+
+// isConfig reports whether a name is that of a configuration of a repository.
+func (n name) isConfig() bool {
+	base := filepath.Base(n.path)
+	return n.repo.dir != "" && (base == "config" || base == "config.worktree")
+}
+
+// lend makes copies of the configurations among protect, in a new folder in temp, and returns
+// the links to mount in their place, with the rest of protect. fixed lists paths that the command must
+// not change.
+func (g *guard) lend(w *watched, protect []string, temp string, fixed []string) (links map[string]string, rest []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, path := range protect {
+		n, ok := w.configs[path]
+		if !ok || slices.ContainsFunc(fixed, func(f string) bool { return inside(path, f) }) || g.lendOne(w, n, temp) != nil {
+			rest = append(rest, path)
+			continue
+		}
+		if links == nil {
+			links = map[string]string{}
+		}
+		l := w.lent[len(w.lent)-1]
+		links[path] = filepath.Join(l.dir.Name(), l.file+".link")
+	}
+	return links, rest
+}
+
+func (g *guard) lendOne(w *watched, n name, temp string) error {
+	s, err := openParent(outermost(w.bases, n.path), n.path)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	text := s.read(configLimit)
+	at, err := s.look()
+	if text == nil || err != nil || at.links != 1 {
+		return fs.ErrInvalid
+	}
+	if _, err := gitconfig.Parse(text); err != nil {
+		return err
+	}
+	if w.copies == nil {
+		folder, err := os.MkdirTemp(temp, ".git-")
+		if err != nil {
+			return err
+		}
+		if w.copies, err = os.Open(folder); err != nil {
+			return err
+		}
+	}
+	l := &lent{name: n, dir: w.copies, file: strconv.Itoa(len(w.lent)), given: text, seen: text}
+	path := filepath.Join(w.copies.Name(), l.file)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return err
+	}
+	if err := os.Symlink(path, path+".link"); err != nil {
+		return err
+	}
+	w.lent = append(w.lent, l)
+	return nil
+}
+
+// takeBack removes the copies of a command that has ended.
+func (w *watched) takeBack() {
+	if w.copies != nil {
+		_ = w.copies.Close()
+		_ = removeAll(w.copies.Name())
+	}
+	w.lent, w.copies = nil, nil
+}
+
+// carry carries what a command has changed in its copies over to the configurations of the
+// repositories, and changes of those to the copies. Git reads a config.worktree only with a
+// setting of config, so that setting waits for the end of the command.
+func (g *guard) carry(w *watched, f found, bases []string, ended bool) {
+	for _, l := range w.lent {
+		now := in(l.dir, l.file).read(configLimit)
+		s, err := openParent(outermost(bases, l.path), l.path)
+		if err != nil {
+			continue
+		}
+		g.carryOne(w, l, s, now, g.judge(l.name, f, bases), ended)
+		s.close()
+	}
+}
+
+func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.Judge, ended bool) {
+	real := s.read(configLimit)
+	if now == nil || real == nil || string(now) == string(l.given) && string(real) == string(l.seen) {
+		return
+	}
+	waits := false
+	out, refused, ok := gitconfig.Carry(l.given, now, real, func(from, to *gitconfig.File, k gitconfig.Key) bool {
+		waits = waits || k == gitconfig.Key{Section: "extensions", Name: "worktreeconfig"}
+		return j.Allows(from, to, k)
+	})
+	switch {
+	case waits && !ended:
+		return
+	case !ok && ended:
+		w.tellRestored("what the command changed in " + plain.Line(l.path) + " was not kept: it is no configuration that git can read. Change it with git config")
+		return
+	case !ok:
+		return
+	case string(out) != string(real) && s.replace(out, ended) != nil:
+		return
+	}
+	back, _, ok := gitconfig.Carry(l.seen, real, now, func(_, _ *gitconfig.File, _ gitconfig.Key) bool { return true })
+	if !ok || string(back) == string(now) || ended || in(l.dir, l.file).replace(back, false) != nil {
+		back = now
+	}
+	l.given, l.seen = back, out
+	for _, key := range refused {
+		w.tellRefused(key, l.name)
+	}
+}
+
+// tellRefused records that a setting was not kept.
+func (w *watched) tellRefused(key string, n name) {
+	fact := plain.Line(key) + " of " + plain.Line(n.path) + " stays as it was, since git could run a program by it; the other changes were kept. If it is wanted, ask the user to set it"
+	if n.repo.outside {
+		fact = plain.Line(key) + " of " + plain.Line(n.path) + " stays as it was: the repository is outside of the workspace, and commands change only the settings of branches there"
+	}
+	w.tellRestored(fact)
+}
+
+func (w *watched) tellRestored(fact string) {
+	if !slices.Contains(w.restored, fact) {
+		w.restored = append(w.restored, fact)
+	}
+}
+
+// judge returns what decides on changes of a configuration.
+func (g *guard) judge(n name, f found, bases []string) gitconfig.Judge {
+	top := filepath.Dir(n.repo.dir)
+	return gitconfig.Judge{
+		BranchesOnly: n.repo.outside,
+		Local: func(path string) bool {
+			if path == "" || strings.HasPrefix(path, "~") {
+				return false
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(top, path)
+			}
+			real, err := filepath.EvalSymlinks(path)
+			return err == nil && (f.known[real] || f.known[filepath.Join(real, ".git")]) || elsewhere(path, bases)
+		},
+		Worktree: func(value string) bool {
+			at := filepath.Join(n.repo.dir, value)
+			return n.repo.super != "" && strings.HasPrefix(value, "../") && at != n.repo.super && inside(at, n.repo.super) && !slices.Contains(strings.Split(at, "/"), ".git")
+		},
+	}
+}
+
+// plainConfig reports whether a configuration that a command made holds only settings by which git
+// runs nothing.
+func (g *guard) plainConfig(text []byte, n name, f found, bases []string) bool {
+	_, refused, ok := gitconfig.Carry(nil, text, nil, g.judge(n, f, bases).Allows)
+	return ok && len(refused) == 0
+}
+
+// clean takes the settings by which git runs a program out of a configuration that commands made.
+// It also replaces a link to a copy, as cp -r of a repository makes it. It returns false if the file
+// must be quarantined.
+func (g *guard) clean(n name, f found, bases []string, makers []*watched) bool {
+	s, err := openParent(outermost(bases, n.path), n.path)
+	if err != nil {
+		return false
+	}
+	defer s.close()
+	at, err := s.look()
+	if err != nil {
+		return false
+	}
+	if at.links > 1 && s.alone() != nil {
+		return false
+	}
+	text, copied := s.read(configLimit), false
+	if at.kind&fs.ModeSymlink != 0 {
+		text, copied = g.lentAt(n.path), true
+	}
+	if text == nil {
+		return false
+	}
+	out, refused, ok := gitconfig.Carry(nil, text, nil, g.judge(n, f, bases).Allows)
+	if !ok || (copied || len(refused) > 0) && s.replace(out, true) != nil {
+		return false
+	}
+	for _, w := range makers {
+		for _, key := range refused {
+			w.tellRefused(key, n)
+		}
+	}
+	return true
+}
+
+// lentAt returns the content of the copy that a link names; nil if it names none.
+func (g *guard) lentAt(link string) []byte {
+	text, err := os.Readlink(link)
+	if err != nil {
+		return nil
+	}
+	for w := range g.running {
+		for _, l := range w.lent {
+			if text == filepath.Join(l.dir.Name(), l.file) {
+				return in(l.dir, l.file).read(configLimit)
+			}
+		}
+	}
+	return nil
+}
+
+// lockWait is the timeout for another git to give back its lock of a configuration.
+const lockWait = 200 * time.Millisecond
+
+// replace replaces a file by one with a content, or makes it. It uses the lock that git uses. If
+// another process holds the lock, it fails, or with must waits, and then does without.
+func (s *spot) replace(content []byte, must bool) error {
+	const lock = ".lock"
+	err := s.write(lock, content)
+	for until := time.Now().Add(lockWait); must && os.IsExist(err) && time.Now().Before(until); err = s.write(lock, content) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if must && os.IsExist(err) {
+		return s.write(copySuffix, content)
+	}
+	return err
+}
