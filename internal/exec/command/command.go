@@ -185,7 +185,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
-		roots: c.Roots, files: slices.Clone(c.Protected), closed: c.Closed, log: c.Log, every: guardEvery, settle: guardSettle,
+		roots: c.Roots, home: c.Home, files: slices.Clone(c.Protected), closed: c.Closed, log: c.Log, every: guardEvery, settle: guardSettle,
 		journal:        filepath.Join(c.State, "guarded"),
 		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),

@@ -30,6 +30,7 @@ type guard struct {
 	every   time.Duration // interval of looks while commands run
 	settle  time.Duration // time that git may need from writing a file to the commit that holds it
 
+	home    string // for names in git's configuration
 	journal string // folder of journals; "": none is written
 
 	mu           sync.Mutex
@@ -62,6 +63,7 @@ type watched struct {
 	copies   *os.File            // the folder of the copies; nil: none
 	pointers map[string]string   // contents at its start of files that name another folder
 	taken    map[string]bool     // those of pointers that were quarantined since
+	programs map[string]string   // absent files that git's configuration makes git run, and the folders of their checkouts
 	steps    map[string][]string // steps at its start that run a command, of rebases that wait
 
 	names    []string // protected names that it must not make in projects; empty: it may make all
@@ -141,6 +143,7 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 	for _, r := range f.repos {
 		w.noticeRepo(r)
 	}
+	protect = append(protect, g.watchPrograms(w, f)...)
 	if g.running == nil {
 		g.running = map[*watched]bool{}
 	}
@@ -153,7 +156,7 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 }
 
 func newWatched() *watched {
-	return &watched{trusted: map[string]bool{}, links: map[string]string{}, configs: map[string]name{}, pointers: map[string]string{}, taken: map[string]bool{}, steps: map[string][]string{}}
+	return &watched{trusted: map[string]bool{}, links: map[string]string{}, configs: map[string]name{}, pointers: map[string]string{}, taken: map[string]bool{}, programs: map[string]string{}, steps: map[string][]string{}}
 }
 
 // hides reports whether a command that starts now cannot reach a name, since a folder above

@@ -410,6 +410,7 @@ func TestLeftByKilled(t *testing.T) {
 	}
 	made := func() int64 { at, _ := lookAt(root + "/mine/.git/config"); return at.changed }
 	repository(t, root+"/mine")
+	git(t, root+"/mine", "config", "core.fsmonitor", "mine")
 	for made() <= at.UnixNano() { // file times advance in ticks
 		git(t, root+"/mine", "config", "core.fsmonitor", "mine")
 	}

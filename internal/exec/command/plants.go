@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcp-toolset/internal/exec/gitconfig"
 )
 
 // Protected names of editors, agents and package managers are searched where those
@@ -74,6 +76,42 @@ func (w *watched) watchPlants(f found, names []string) {
 	}
 }
 
+// watchPrograms finds what the configuration of repositories makes git run in folders that a
+// command can change. It returns what exists, which mounts must protect. What is absent is watched
+// as a protected name is that a command makes.
+func (g *guard) watchPrograms(w *watched, f found) (protect []string) {
+	for _, r := range f.repos {
+		of := gitconfig.Repository{Dir: r.dir, Common: r.common(), Top: filepath.Dir(r.dir), Home: g.home}
+		switch {
+		case r.linked:
+			git := strings.TrimRight(string(readIn(w.bases, filepath.Join(r.dir, "gitdir"), pointerLimit)), "\r\n")
+			if !filepath.IsAbs(git) {
+				git = filepath.Join(r.dir, git)
+			}
+			of.Top = filepath.Dir(git)
+		case r.super != "":
+			of.Top = of.Worktree()
+		}
+		for _, path := range of.Programs() {
+			base := outermost(w.bases, path)
+			if base == "" || g.hides(path) || inside(path, r.dir) {
+				continue
+			}
+			for _, link := range linksTo(path, w.bases) {
+				w.links[link], _ = os.Readlink(link)
+			}
+			if _, err := lookAt(path); err != nil {
+				w.programs[path] = of.Top
+				continue
+			}
+			g.prepare(name{path: path}, w.bases)
+			w.trusted[path] = true
+			protect = append(protect, path)
+		}
+	}
+	return protect
+}
+
 // lookAtPlants quarantines protected names that running commands made. ended lists
 // commands that make no more changes; git may still run in others.
 func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
@@ -82,7 +120,15 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 		names = append(names, w.names...)
 	}
 	slices.Sort(names)
-	for dir, paths := range f.planted(slices.Compact(names)) {
+	planted := f.planted(slices.Compact(names))
+	for w := range g.running {
+		for path, dir := range w.programs {
+			if exists(path) && !slices.Contains(planted[dir], path) {
+				planted[dir] = append(planted[dir], path)
+			}
+		}
+	}
+	for dir, paths := range planted {
 		made := map[string][]*watched{}
 		for _, path := range paths {
 			makers := g.planters(dir, path)
@@ -114,6 +160,10 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 func (g *guard) planters(dir, path string) []*watched {
 	var out []*watched
 	for _, w := range g.makers(name{path: path}) {
+		if w.programs[path] != "" && !g.opened(path) {
+			out = append(out, w)
+			continue
+		}
 		if len(w.names) == 0 {
 			for other := range g.running {
 				other.trusted[path] = true

@@ -32,6 +32,9 @@ var hookNames = strings.Fields("applypatch-msg commit-msg fsmonitor-watchman p4-
 // folder of hooks may be absent; the others exist. If the folder of hooks holds the checkout, the
 // hooks in it are returned in its place.
 func (r Repository) Programs() (out []string) {
+	if r.Top == "" {
+		return nil
+	}
 	files := []string{filepath.Join(r.Common, "config"), filepath.Join(r.Dir, "config.worktree")}
 	hooks := ""
 	for i := 0; i < len(files) && i < maxFiles; i++ {
@@ -68,6 +71,15 @@ func (r Repository) Programs() (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Worktree returns the checkout that the configuration of a submodule names; "" if it names none.
+func (r Repository) Worktree() string {
+	f := readFile(filepath.Join(r.Common, "config"))
+	if f == nil || f.Last("core", "worktree") == "" {
+		return ""
+	}
+	return in(r.Dir, f.Last("core", "worktree"))
 }
 
 // resolve returns the path that a value names; "" if it names none.
@@ -152,11 +164,9 @@ func Linked(top string) (Root, bool) {
 func pointsBack(dir, common, top string) bool {
 	var back string
 	if dir == common { // of a submodule
-		f := readFile(filepath.Join(dir, "config"))
-		if f == nil || f.Last("core", "worktree") == "" {
+		if back = (Repository{Dir: dir, Common: common}).Worktree(); back == "" {
 			return false
 		}
-		back = in(dir, f.Last("core", "worktree"))
 	} else {
 		text := strings.TrimRight(string(read(filepath.Join(dir, "gitdir"))), "\r\n")
 		if text == "" || filepath.Dir(dir) != filepath.Join(common, "worktrees") {
