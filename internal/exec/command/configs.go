@@ -2,6 +2,7 @@ package command
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,24 +40,102 @@ func (n name) isConfig() bool {
 }
 
 // lend makes copies of the configurations among protect, in a new folder in temp, and returns
-// the links to mount in their place, with the rest of protect. fixed lists paths that the command must
-// not change.
-func (g *guard) lend(w *watched, protect []string, temp string, fixed []string) (links map[string]string, rest []string) {
+// what to mount in their place, with the rest of protect. fixed lists further paths that the
+// command must not change. lend also makes copies of hooks that husky generates in folders that
+// must not change.
+func (g *guard) lend(w *watched, protect []string, temp string, fixed []string) (instead map[string]string, rest []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	instead = map[string]string{}
 	for _, path := range protect {
 		n, ok := w.configs[path]
 		if !ok || slices.ContainsFunc(fixed, func(f string) bool { return inside(path, f) }) || g.lendOne(w, n, temp) != nil {
 			rest = append(rest, path)
 			continue
 		}
-		if links == nil {
-			links = map[string]string{}
-		}
 		l := w.lent[len(w.lent)-1]
-		links[path] = filepath.Join(l.dir.Name(), l.file+".link")
+		instead[path] = filepath.Join(l.dir.Name(), l.file+".link")
 	}
-	return links, rest
+	for _, path := range slices.Concat(protect, fixed) {
+		if folder := g.lendHooks(w, path, temp); folder != "" {
+			instead[w.hooks[folder]] = folder
+		}
+	}
+	return instead, rest
+}
+
+// generatedHooks is the folder in which husky generates hooks whenever packages are installed,
+// as the setting core.hooksPath that it makes names it. git ignores it.
+const generatedHooks = ".husky/_"
+
+// lendHooks makes a copy of generated hooks in a path that must not change, and returns its
+// folder; "" if there are none. What a command does with the copy is lost.
+func (g *guard) lendHooks(w *watched, path, temp string) string {
+	switch {
+	case filepath.Base(path) == filepath.Dir(generatedHooks):
+		path = filepath.Join(path, filepath.Base(generatedHooks))
+	case !strings.HasSuffix(path, "/"+generatedHooks):
+		return ""
+	}
+	s, err := openParent(outermost(w.bases, path), path)
+	if err != nil || w.opens(path) || slices.Contains(slices.Collect(maps.Values(w.hooks)), path) {
+		return ""
+	}
+	defer s.close()
+	_ = s.mkdir() // as husky does
+	if at, err := s.look(); err != nil || !at.kind.IsDir() || w.folder(temp) != nil {
+		return ""
+	}
+	folder := filepath.Join(w.copies.Name(), "hooks"+strconv.Itoa(len(w.hooks)))
+	if os.Mkdir(folder, 0o700) != nil || copyHooks(folder, s) != nil {
+		return ""
+	}
+	w.hooks[folder] = path
+	return folder
+}
+
+// copyHooks copies the files of a folder into a new one.
+func copyHooks(to string, from *spot) error {
+	f, err := from.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(1000)
+	for _, e := range entries {
+		if text := in(f, e.Name()).read(configLimit); text != nil {
+			if err := os.WriteFile(filepath.Join(to, e.Name()), text, 0o700); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changedHooks reports whether a command left other files in the copy of a folder of hooks.
+func changedHooks(folder, path string, bases []string) bool {
+	f, err := openFolder(folder)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(1000)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		text := in(f, e.Name()).read(configLimit)
+		return text != nil && string(text) != string(readIn(bases, filepath.Join(path, e.Name()), configLimit))
+	})
+}
+
+// folder makes the folder for copies.
+func (w *watched) folder(temp string) error {
+	if w.copies != nil {
+		return nil
+	}
+	folder, err := os.MkdirTemp(temp, ".git-")
+	if err == nil {
+		w.copies, err = os.Open(folder)
+	}
+	return err
 }
 
 func (g *guard) lendOne(w *watched, n name, temp string) error {
@@ -73,14 +152,8 @@ func (g *guard) lendOne(w *watched, n name, temp string) error {
 	if _, err := gitconfig.Parse(text); err != nil {
 		return err
 	}
-	if w.copies == nil {
-		folder, err := os.MkdirTemp(temp, ".git-")
-		if err != nil {
-			return err
-		}
-		if w.copies, err = os.Open(folder); err != nil {
-			return err
-		}
+	if err := w.folder(temp); err != nil {
+		return err
 	}
 	l := &lent{name: n, dir: w.copies, file: strconv.Itoa(len(w.lent)), given: text, seen: text}
 	path := filepath.Join(w.copies.Name(), l.file)
@@ -96,11 +169,16 @@ func (g *guard) lendOne(w *watched, n name, temp string) error {
 
 // takeBack removes the copies of a command that has ended.
 func (w *watched) takeBack() {
+	for folder, path := range w.hooks {
+		if changedHooks(folder, path, w.bases) {
+			w.tellRestored(plain.Line(path) + " stays as it was, since git could run the hooks in it. If they are wanted, ask the user to run npx husky")
+		}
+	}
 	if w.copies != nil {
 		_ = w.copies.Close()
 		_ = removeAll(w.copies.Name())
 	}
-	w.lent, w.copies = nil, nil
+	w.lent, w.copies, w.hooks = nil, nil, nil
 }
 
 // carry carries what a command has changed in its copies over to the configurations of the

@@ -60,6 +60,7 @@ type watched struct {
 
 	configs  map[string]name     // existing configurations that it must not change
 	lent     []*lent             // its copies of those
+	hooks    map[string]string   // its copies of generated hooks, and their originals
 	copies   *os.File            // the folder of the copies; nil: none
 	pointers map[string]string   // contents at its start of files that name another folder
 	taken    map[string]bool     // those of pointers that were quarantined since
@@ -156,7 +157,7 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 }
 
 func newWatched() *watched {
-	return &watched{trusted: map[string]bool{}, links: map[string]string{}, configs: map[string]name{}, pointers: map[string]string{}, taken: map[string]bool{}, programs: map[string]string{}, steps: map[string][]string{}}
+	return &watched{trusted: map[string]bool{}, links: map[string]string{}, configs: map[string]name{}, hooks: map[string]string{}, pointers: map[string]string{}, taken: map[string]bool{}, programs: map[string]string{}, steps: map[string][]string{}}
 }
 
 // hides reports whether a command that starts now cannot reach a name, since a folder above

@@ -89,8 +89,8 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
 	}
 	m.ownTerminals()
-	m.replace()
 	m.protect()
+	m.replace()
 	m.hide()
 	// Enter the new mount: the working directory still refers to the one
 	// underneath.
@@ -232,14 +232,15 @@ func (m *mounter) shared() error {
 	return nil
 }
 
-// replace mounts links in the place of files. Where that fails, the file becomes read-only.
+// replace mounts links and folders in the place of others. Where that fails, the path becomes
+// read-only. It comes after protect, which would make them read-only, too.
 func (m *mounter) replace() {
-	for _, path := range slices.Sorted(maps.Keys(m.p.Links)) {
+	for _, path := range slices.Sorted(maps.Keys(m.p.Instead)) {
 		if !belowAny(path, m.write) {
 			continue // already read-only
 		}
 		m.pin(promiseProtect, path, path)
-		fd, err := cloneAt(unix.AT_FDCWD, m.p.Links[path], m.p.Links[path], unix.AT_SYMLINK_NOFOLLOW)
+		fd, err := cloneAt(unix.AT_FDCWD, m.p.Instead[path], m.p.Instead[path], unix.AT_SYMLINK_NOFOLLOW)
 		if err == nil {
 			err = attach(fd, path)
 			unix.Close(fd)

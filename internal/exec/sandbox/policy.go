@@ -77,10 +77,11 @@ type Policy struct {
 	// They are mounted read-only. Absent paths can be created; the caller must
 	// check for them afterwards.
 	Protect []string
-	// Links maps files below Write to links elsewhere, which the command sees in their place.
-	// It can neither change the file nor replace the link, but what the link names. Where a
-	// link cannot be mounted, the file is read-only.
-	Links map[string]string
+	// Instead maps files and folders below Write to what the command sees in their place: a link
+	// for a file, and a folder for a folder. It can neither change the path nor replace what is
+	// mounted there, but change what the link names, or the folder holds. Where that cannot be
+	// mounted, the path is read-only.
+	Instead map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
 	// Network allows internet sockets. It has no effect with ReadOnly.
@@ -157,8 +158,8 @@ func (p Policy) check() error {
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
 	}
-	for path, link := range p.Links {
-		all = append(all, path, link)
+	for path, other := range p.Instead {
+		all = append(all, path, other)
 	}
 	for _, path := range all {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
