@@ -390,7 +390,11 @@ func (r *Running) Blocked(output string) []string {
 	if r.policy == nil {
 		return nil
 	}
-	return r.explain(sandbox.Blocked(*r.policy, r.dir, r.script, output))
+	facts := r.explain(sandbox.Blocked(*r.policy, r.dir, r.script, output))
+	if renamedLog.MatchString(output) {
+		facts = append(facts, "git branch -m does not work beside other worktrees, whose branches and their logs are closed; use git switch -c NEW and git branch -d OLD")
+	}
+	return facts
 }
 
 func (r *Running) explain(facts []string) []string {

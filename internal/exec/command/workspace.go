@@ -167,22 +167,26 @@ func (c *Commands) mayWrite() []string {
 	return append(slices.Clone(c.writable), c.config.Worktrees)
 }
 
+// renamedLog matches the error of git branch -m where the log of another worktree's branch is
+// mounted: git cannot move a log out of its folder then. It changes nothing.
+var renamedLog = regexp.MustCompile(`unable to move logfile logs/refs/heads/\S+ to logs/refs/\.tmp-renamed-log: Invalid cross-device link`)
+
 // explain returns facts on what the sandbox blocked, with the reason for those on the repository of a
 // root that is in no root.
 func (c *Commands) explain(facts []string) []string {
 	for i, fact := range facts {
 		path, _, ok := strings.Cut(fact, " may be read but not changed: ")
 		if !ok {
-			continue
+			path, _, ok = strings.Cut(fact, " is protected from commands: ")
 		}
 		for _, r := range c.outside {
-			if inside(path, plain.Line(r.Common)) {
+			if ok && inside(path, plain.Line(r.Common)) {
 				facts[i] = path + " stays closed: of the repository " + plain.Line(r.Common) + " commands change what belongs to " + plain.Line(r.Top) + ", but no hooks, settings and other worktrees"
 			}
 		}
 		for _, root := range c.config.Roots {
 			git := filepath.Join(root, ".git")
-			if dir := pointed(git, readSome(git)); dir != "" && inside(path, plain.Line(dir)) && !slices.ContainsFunc(c.outside, func(r gitconfig.Root) bool { return r.Top == root }) {
+			if dir := pointed(git, readSome(git)); ok && dir != "" && inside(path, plain.Line(dir)) && !slices.ContainsFunc(c.outside, func(r gitconfig.Root) bool { return r.Top == root }) {
 				facts[i] = path + " stays closed: it is in the folder " + plain.Line(dir) + ", which " + plain.Line(git) + " names, and which does not name " + plain.Line(root) + " as its checkout. If it is one, ask the user to run git worktree repair there and to restart the server"
 			}
 		}
