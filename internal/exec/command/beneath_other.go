@@ -20,6 +20,7 @@ func in(*os.File, string) *spot                { return &spot{} }
 func (*spot) create() error                    { return errors.ErrUnsupported }
 func (*spot) unlink() error                    { return errors.ErrUnsupported }
 func (*spot) write(string, []byte) error       { return errors.ErrUnsupported }
+func (*spot) overwrite([]byte) error           { return errors.ErrUnsupported }
 func (*spot) mkdir() error                     { return errors.ErrUnsupported }
 func (*spot) link(string) error                { return errors.ErrUnsupported }
 func (*spot) moveTo(string) error              { return errors.ErrUnsupported }

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -181,6 +183,26 @@ func (s *spot) write(suffix string, content []byte) error {
 		_ = unix.Unlinkat(s.dir, other.name, 0)
 	}
 	return err
+}
+
+// overwrite changes the content of a file in place. A mount on a file is gone when another file is
+// renamed over it, in every mount namespace. A reader at the same time finds the new content,
+// perhaps with empty lines behind it.
+func (s *spot) overwrite(content []byte) error {
+	fd, err := unix.Openat(s.dir, s.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1 {
+		return errors.Join(err, fs.ErrInvalid)
+	}
+	padded := append(slices.Clone(content), bytes.Repeat([]byte("\n"), max(0, int(st.Size)-len(content)))...)
+	if _, err := unix.Pwrite(fd, padded, 0); err != nil {
+		return err
+	}
+	return unix.Ftruncate(fd, int64(len(content)))
 }
 
 // stampOf returns the stamp of an open folder. No command can choose the ctime in it.

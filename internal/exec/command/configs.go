@@ -31,6 +31,7 @@ type lent struct {
 	file  string   // the name of the copy
 	given []byte   // content of the copy as of the last look
 	seen  []byte   // content of the original as of then
+	inode uint64   // of the original; 0: the copy is not mounted over it any more
 }
 
 // isConfig reports whether a name is that of a configuration of a repository.
@@ -155,7 +156,7 @@ func (g *guard) lendOne(w *watched, n name, temp string) error {
 	if err := w.folder(temp); err != nil {
 		return err
 	}
-	l := &lent{name: n, dir: w.copies, file: strconv.Itoa(len(w.lent)), given: text, seen: text}
+	l := &lent{name: n, dir: w.copies, file: strconv.Itoa(len(w.lent)), given: text, seen: text, inode: at.inode}
 	path := filepath.Join(w.copies.Name(), l.file)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return err
@@ -197,8 +198,8 @@ func (g *guard) carry(w *watched, f found, bases []string, ended bool) {
 }
 
 func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.Judge, ended bool) {
-	real := s.read(configLimit)
-	if now == nil || real == nil || string(now) == string(l.given) && string(real) == string(l.seen) {
+	real, ok := g.unmounted(w, l, s, j)
+	if !ok || now == nil || string(now) == string(l.given) && string(real) == string(l.seen) {
 		return
 	}
 	waits := false
@@ -214,7 +215,7 @@ func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.J
 		return
 	case !ok:
 		return
-	case string(out) != string(real) && s.replace(out, ended) != nil:
+	case string(out) != string(real) && g.store(w, l, s, out, ended) != nil:
 		return
 	}
 	back, _, ok := gitconfig.Carry(l.seen, real, now, func(_, _ *gitconfig.File, _ gitconfig.Key) bool { return true })
@@ -225,6 +226,46 @@ func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.J
 	for _, key := range refused {
 		w.tellRefused(key, l.name)
 	}
+}
+
+// store replaces the content of a configuration. Where it is mounted over for a command that still
+// runs, it stays the same file.
+func (g *guard) store(w *watched, l *lent, s *spot, content []byte, ended bool) error {
+	for other := range g.running {
+		if (other != w || !ended) && slices.ContainsFunc(other.lent, func(o *lent) bool { return o.path == l.path }) {
+			return s.overwrite(content)
+		}
+	}
+	return s.replace(content, true)
+}
+
+// unmounted returns the content of a configuration. If another program has renamed a file over it,
+// as the user's git does, the mount is gone, and the command could change the file itself since. So
+// all changes are judged then.
+func (g *guard) unmounted(w *watched, l *lent, s *spot, j gitconfig.Judge) (real []byte, ok bool) {
+	at, err := s.look()
+	real = s.read(configLimit)
+	if err == nil && at.inode == l.inode && real != nil {
+		return real, true
+	}
+	if err == nil && real == nil && g.quarantine(l.path, w.bases) != nil {
+		return nil, false
+	}
+	l.inode = 0 // from now on
+	out, refused, parsed := gitconfig.Carry(l.seen, real, l.seen, j.Allows)
+	if real == nil || !parsed {
+		out, refused = l.seen, []string{"the content"}
+	}
+	if string(out) != string(real) && s.replace(out, true) != nil {
+		return nil, false
+	}
+	if l.seen = out; len(refused) > 0 {
+		g.log.Warn("settings by which git runs a program, and that changed while a command ran, were taken back", "file", l.path, "settings", refused)
+	}
+	for _, key := range refused {
+		w.tellRefused(key, l.name)
+	}
+	return out, true
 }
 
 // tellRefused records that a setting was not kept.

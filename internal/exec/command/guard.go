@@ -298,7 +298,11 @@ func (g *guard) prepare(n name, bases []string) {
 		}
 	case os.IsNotExist(err) && n.isConfig() && filepath.Base(n.path) == "config.worktree":
 		// Git reads it from the moment that it is there.
-		if f, err := gitconfig.Parse(readIn(bases, filepath.Join(n.repo.common(), "config"), configLimit)); err == nil && f.Last("extensions", "worktreeconfig") == "true" {
+		common := n.repo.dir
+		if n.repo.linked {
+			common = filepath.Dir(filepath.Dir(common))
+		}
+		if f, err := gitconfig.Parse(readIn(bases, filepath.Join(common, "config"), configLimit)); err == nil && f.Last("extensions", "worktreeconfig") == "true" {
 			_ = s.create()
 		}
 	case err != nil:

@@ -81,20 +81,16 @@ func (w *watched) watchPlants(f found, names []string) {
 // as a protected name is that a command makes.
 func (g *guard) watchPrograms(w *watched, f found) (protect []string) {
 	for _, r := range f.repos {
-		of := gitconfig.Repository{Dir: r.dir, Common: r.common(), Top: filepath.Dir(r.dir), Home: g.home}
-		switch {
-		case r.linked:
-			git := strings.TrimRight(string(readIn(w.bases, filepath.Join(r.dir, "gitdir"), pointerLimit)), "\r\n")
-			if !filepath.IsAbs(git) {
-				git = filepath.Join(r.dir, git)
-			}
-			of.Top = filepath.Dir(git)
-		case r.super != "":
+		if r.linked {
+			continue // git could not remove it again; as a root it is protected
+		}
+		of := gitconfig.Repository{Dir: r.dir, Common: r.dir, Top: filepath.Dir(r.dir), Home: g.home}
+		if r.super != "" {
 			of.Top = of.Worktree()
 		}
 		for _, path := range of.Programs() {
 			base := outermost(w.bases, path)
-			if base == "" || g.hides(path) || inside(path, r.dir) {
+			if base == "" || g.hides(path) {
 				continue
 			}
 			for _, link := range linksTo(path, w.bases) {

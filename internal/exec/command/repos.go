@@ -32,14 +32,6 @@ type repo struct {
 	outside bool
 }
 
-// common returns the folder with the configuration and the hooks.
-func (r repo) common() string {
-	if r.linked {
-		return filepath.Dir(filepath.Dir(r.dir))
-	}
-	return r.dir
-}
-
 // found is the result of a scan. No path in it goes through a link.
 type found struct {
 	repos    []repo

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,7 @@ func (g *guard) restoreSteps(bases []string) {
 			s, err := openParent(outermost(bases, path), path)
 			if err != nil {
 				folder := filepath.Dir(path)
-				if err == errLinked && g.quarantine(folder, bases) == nil {
+				if errors.Is(err, errLinked) && g.quarantine(folder, bases) == nil {
 					g.tell([]*watched{w}, folder)
 				}
 				continue

@@ -32,12 +32,12 @@ func (f *File) Names() (out Named) {
 	return out
 }
 
-// words returns the words of a command that may be names of files. Without a slash the first word
-// is a program of PATH.
+// words returns the words of a command that may be names of files: those with a slash, and arguments
+// with a dot. Without a slash the first word is a program of PATH.
 func words(e Entry) (out []string) {
 	all := strings.FieldsFunc(strings.TrimPrefix(e.Value, "!"), func(r rune) bool { return strings.ContainsRune(" \t\n;&|<>()$`\"'=", r) })
 	for i, w := range all {
-		if (i > 0 || strings.Contains(w, "/") || e.Key.String() == "core.attributesfile") && w != "." && w != ".." && filepath.Base(w) != "/" {
+		if (i > 0 && strings.Contains(w, ".") || strings.Contains(w, "/") || e.Key.String() == "core.attributesfile") && w != "." && w != ".." && filepath.Base(w) != "/" {
 			out = append(out, w)
 		}
 	}

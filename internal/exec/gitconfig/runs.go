@@ -62,7 +62,7 @@ lfs repositoryformatversion fetchinclude fetchexclude allowincompletepush concur
 
 // plainBelow is plain for sections with a name, as [remote "origin"].
 var plainBelow = parsePlain(`
-remote url pushurl fetch push tagopt prune prunetags mirror promisor partialclonefilter skipdefaultupdate skipfetchall followremotehead
+remote url pushurl fetch push tagopt prune prunetags mirror promisor partialclonefilter skipdefaultupdate skipfetchall followremotehead gh-resolved
 branch *
 submodule url update branch fetchrecursesubmodules ignore active shallow path
 diff xfuncname funcname wordregex binary
