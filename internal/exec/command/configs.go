@@ -50,7 +50,7 @@ func (g *guard) lend(w *watched, protect []string, temp string, fixed []string) 
 	instead = map[string]string{}
 	for _, path := range protect {
 		n, ok := w.configs[path]
-		if !ok || slices.ContainsFunc(fixed, func(f string) bool { return inside(path, f) }) || g.lendOne(w, n, temp) != nil {
+		if !ok || slices.ContainsFunc(fixed, func(f string) bool { return f != "" && inside(path, f) }) || g.lendOne(w, n, temp) != nil {
 			rest = append(rest, path)
 			continue
 		}
@@ -202,18 +202,18 @@ func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.J
 	if !ok || now == nil || string(now) == string(l.given) && string(real) == string(l.seen) {
 		return
 	}
-	waits := false
+	waits, replaced := false, false
 	out, refused, ok := gitconfig.Carry(l.given, now, real, func(from, to *gitconfig.File, k gitconfig.Key) bool {
 		waits = waits || k == gitconfig.Key{Section: "extensions", Name: "worktreeconfig"}
+		// git init sets it, and no command of git removes it.
+		replaced = replaced || k == gitconfig.Key{Section: "core", Name: "repositoryformatversion"} && to.Last(k.Section, k.Name) == ""
 		return j.Allows(from, to, k)
 	})
 	switch {
-	case waits && !ended:
+	case (waits || replaced || !ok) && !ended:
 		return
-	case !ok && ended:
-		w.tellRestored("what the command changed in " + plain.Line(l.path) + " was not kept: it is no configuration that git can read. Change it with git config")
-		return
-	case !ok:
+	case replaced || !ok:
+		w.tellRestored(plain.Line(l.path) + " stays as it was: the command wrote another file, or one that git cannot read. Change it with git config")
 		return
 	case string(out) != string(real) && g.store(w, l, s, out, ended) != nil:
 		return

@@ -157,11 +157,8 @@ func TestConfigForms(t *testing.T) {
 		"echo '[core] fsmonitor = x' >r/.git/config.lock; mv r/.git/config.lock r/.git/config", "printf '[core]\\n\\0fsmonitor = x' >r/.git/config", "rm -rf r/.git", "ln -f name r/.git/config", "chmod 777 r/.git/config; exec 3>>r/.git/config; echo '[core] fsmonitor = x' >&3",
 	} {
 		said, res := run(t, c, Spec{Script: script})
-		if now := text(t, root+"/r/.git/config"); strings.Contains(now, "fsmonitor") || !strings.Contains(script, ">r/.git/config") && now != before {
+		if now := text(t, root+"/r/.git/config"); now != before {
 			t.Fatalf("%s: %q; %d: %s", script, now, res.Code, said)
-		}
-		if err := os.WriteFile(root+"/r/.git/config", []byte(before), 0o644); err != nil {
-			t.Fatal(err)
 		}
 	}
 	// A copy of a repository has a file, not a link to what is gone.

@@ -66,7 +66,11 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 		tried = report.Write.Coverage
 		p.Protect = c.guard.grant(e.guarded, p.Protect, s.Grants)
 		if tried.Mounts && (!s.server || s.watched) {
-			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, slices.Concat(s.Protect, s.Hide))
+			fixed := slices.Concat(s.Protect, s.Hide)
+			if s.Workspace != nil {
+				fixed = append(fixed, s.Workspace.Common) // settings of the checkout
+			}
+			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, fixed)
 		}
 		p.Protect = slices.Concat(p.Protect, s.Protect, c.foreign(s.Workspace))
 		if s.server && !s.watched {
