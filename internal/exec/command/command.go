@@ -27,6 +27,10 @@
 //     concurrency-safe: later calls are resolved where it leaves the session.
 //   - When output cannot be stored, storing stops and the command goes on; only the
 //     quota of one command ends it.
+//   - Git's configuration (configs.go): a command gets a copy, by a link that is mounted over the
+//     file, since git renames new files over it. The server judges the changes by key
+//     (package gitconfig) and carries the harmless ones over. A rename over the file by
+//     another program ends the mount in all namespaces; then the file itself is judged.
 //   - Git guard: what exists under a protected name is mounted over; an absent folder
 //     of hooks is made first; a file with further hard links becomes a copy, as git
 //     makes one when it writes. What a command makes where nothing was, or nothing can

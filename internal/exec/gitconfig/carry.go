@@ -90,9 +90,12 @@ func set(text []byte, k Key, values []Entry) []byte {
 		}
 	}
 	for _, e := range f.Entries {
-		if e.Key == k {
-			at = e.to
+		if e.Section == k.Section && e.Sub == k.Sub {
+			at = max(at, e.to)
 		}
+	}
+	for _, e := range f.Values(k) {
+		at = e.to
 	}
 	var b strings.Builder
 	copied := 0
