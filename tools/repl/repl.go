@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -102,7 +103,12 @@ func New(o Options) *tools.Tool {
 		IsDestructive: tools.Always[Input](),
 		IsOpenWorld:   tools.Always[Input](),
 		IsEnabled:     func() error { return enabled(o.Bash.Commands) },
-		Prepare:       func(_ *tools.Env, in Input) (Input, error) { return in, in.validate() },
+		Prepare: func(_ *tools.Env, in Input) (Input, error) {
+			if in.Language == shell {
+				in.Code = shellsafe.Normalize(in.Code)
+			}
+			return in, in.validate()
+		},
 		Matcher: func(in Input) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, language string) bool { return language == in.Language }
 		},
