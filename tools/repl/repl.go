@@ -66,7 +66,7 @@ type Input struct {
 
 // Output describes the end of a call.
 type Output struct {
-	Status   string `json:"status" enum:"ok,error,interrupted,ended" jsonschema:"ok, error, interrupted (the session goes on) or ended (its state is gone)"`
+	Status   string `json:"status" enum:"ok,error,interrupted,running,ended" jsonschema:"ok, error, interrupted (the session goes on), running (the code goes on) or ended (its state is gone)"`
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Exit code of bash code, or of an interpreter that exited"`
 	TaskID   string `json:"task_id" jsonschema:"The session, for TaskOutput and TaskStop"`
 	Text     string `json:"text" jsonschema:"The output, with notes"`
@@ -84,6 +84,9 @@ func New(o Options) *tools.Tool {
 	}
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
+	}
+	if o.Bash.Foreground == 0 {
+		o.Bash.Foreground = defaultTimeout
 	}
 	if o.Bash.MaxOutput == 0 {
 		o.Bash.MaxOutput = defaultOutput
