@@ -154,13 +154,11 @@ func (s *spot) alone() error {
 	return err
 }
 
-// write makes another file in the folder, whose name has a suffix, with the mode and owner of the
-// file if there is one, and renames it over the file. It fails if the other file exists.
-func (s *spot) write(suffix string, content []byte) error {
-	other := spot{s.dir, s.name + suffix}
-	if suffix == copySuffix {
-		_ = other.unlink() // left by a killed server
-	}
+// replace makes a new file, with the mode and owner of the present one if there is one, and
+// renames it over that.
+func (s *spot) replace(content []byte) error {
+	other := s.beside(copySuffix)
+	_ = other.unlink() // left by a killed server
 	mode, uid, gid := uint32(0o644), -1, -1
 	var st unix.Stat_t
 	if unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
@@ -184,6 +182,9 @@ func (s *spot) write(suffix string, content []byte) error {
 	}
 	return err
 }
+
+// beside returns the name with a suffix, in the same folder. It needs no close.
+func (s *spot) beside(suffix string) *spot { return &spot{s.dir, s.name + suffix} }
 
 // overwrite changes the content of a file in place. A mount on a file is gone when another file is
 // renamed over it, in every mount namespace. A reader at the same time finds the new content,

@@ -215,11 +215,11 @@ func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.J
 	case replaced || !ok:
 		w.tellRestored(plain.Line(l.path) + " stays as it was: the command wrote another file, or one that git cannot read. Change it with git config")
 		return
-	case string(out) != string(real) && g.store(w, l, s, out, ended) != nil:
+	case string(out) != string(real) && store(s, out, ended) != nil:
 		return
 	}
 	back, _, ok := gitconfig.Carry(l.seen, real, now, func(_, _ *gitconfig.File, _ gitconfig.Key) bool { return true })
-	if !ok || string(back) == string(now) || ended || in(l.dir, l.file).replace(back, false) != nil {
+	if !ok || string(back) == string(now) || ended || in(l.dir, l.file).replace(back) != nil {
 		back = now
 	}
 	l.given, l.seen = back, out
@@ -228,15 +228,22 @@ func (g *guard) carryOne(w *watched, l *lent, s *spot, now []byte, j gitconfig.J
 	}
 }
 
-// store replaces the content of a configuration. Where it is mounted over for a command that still
-// runs, it stays the same file.
-func (g *guard) store(w *watched, l *lent, s *spot, content []byte, ended bool) error {
-	for other := range g.running {
-		if (other != w || !ended) && slices.ContainsFunc(other.lent, func(o *lent) bool { return o.path == l.path }) {
-			return s.overwrite(content)
-		}
+// store changes the content of a configuration. It stays the same file, since a mount on it, for
+// any command or language server, would be gone with another one. store holds the lock that git
+// uses; at the end of a command it waits for it, and then does without.
+func store(s *spot, content []byte, ended bool) error {
+	lock := s.beside(".lock")
+	err := lock.create()
+	for until := time.Now().Add(lockWait); ended && os.IsExist(err) && time.Now().Before(until); err = lock.create() {
+		time.Sleep(10 * time.Millisecond)
 	}
-	return s.replace(content, true)
+	switch {
+	case err == nil:
+		defer func() { _ = lock.unlink() }()
+	case !ended || !os.IsExist(err):
+		return err
+	}
+	return s.overwrite(content)
 }
 
 // unmounted returns the content of a configuration. If another program has renamed a file over it,
@@ -256,7 +263,7 @@ func (g *guard) unmounted(w *watched, l *lent, s *spot, j gitconfig.Judge) (real
 	if real == nil || !parsed {
 		out, refused = l.seen, []string{"the content"}
 	}
-	if string(out) != string(real) && s.replace(out, true) != nil {
+	if string(out) != string(real) && s.replace(out) != nil {
 		return nil, false
 	}
 	if l.seen = out; len(refused) > 0 {
@@ -336,7 +343,7 @@ func (g *guard) clean(n name, f found, bases []string, makers []*watched) bool {
 		return false
 	}
 	out, refused, ok := gitconfig.Carry(nil, text, nil, g.judge(n, f, bases).Allows)
-	if !ok || (copied || len(refused) > 0) && s.replace(out, true) != nil {
+	if !ok || (copied || len(refused) > 0) && s.replace(out) != nil {
 		return false
 	}
 	for _, w := range makers {
@@ -365,17 +372,3 @@ func (g *guard) lentAt(link string) []byte {
 
 // lockWait is the timeout for another git to give back its lock of a configuration.
 const lockWait = 200 * time.Millisecond
-
-// replace replaces a file by one with a content, or makes it. It uses the lock that git uses. If
-// another process holds the lock, it fails, or with must waits, and then does without.
-func (s *spot) replace(content []byte, must bool) error {
-	const lock = ".lock"
-	err := s.write(lock, content)
-	for until := time.Now().Add(lockWait); must && os.IsExist(err) && time.Now().Before(until); err = s.write(lock, content) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if must && os.IsExist(err) {
-		return s.write(copySuffix, content)
-	}
-	return err
-}

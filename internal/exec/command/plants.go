@@ -196,9 +196,8 @@ var (
 	plainDrivers    = []string{"lfs", "text", "binary", "union"}
 )
 
-// plainModule matches a line of .gitmodules that makes git run nothing: no update key,
-// and no url that is a flag or names a helper.
-var plainModule = regexp.MustCompile(`^\s*(?:\[submodule "[^"\\]*"\]|(?:path|branch|shallow|ignore|fetchRecurseSubmodules) = [^-][^\\]*|url = [^-:\\][^\\]*)?\s*$`)
+// moduleNames lists the settings of .gitmodules by which git runs nothing.
+var moduleNames = []string{"path", "url", "branch", "shallow", "ignore", "fetchrecursesubmodules"}
 
 // plainModules reports whether path is a file .gitmodules that makes git run nothing,
 // such as git submodule add writes.
@@ -215,13 +214,11 @@ func plainModules(path string, bases []string) bool {
 	if err != nil || at.kind != 0 || at.links != 1 {
 		return false
 	}
-	text := string(s.read(64 << 10))
-	for line := range strings.Lines(text) {
-		if !plainModule.MatchString(line) || strings.Contains(line, "::") {
-			return false
-		}
-	}
-	return text != ""
+	f, err := gitconfig.Parse(s.read(64 << 10))
+	return err == nil && len(f.Entries) > 0 && !slices.ContainsFunc(f.Entries, func(e gitconfig.Entry) bool {
+		flag := strings.HasPrefix(e.Value, "-") || strings.HasPrefix(e.Value, ":") || strings.Contains(e.Value, "::")
+		return e.Section != "submodule" || e.Sub == "" || !slices.Contains(moduleNames, e.Name) || flag
+	})
 }
 
 // plainAttributes reports whether path is a file .gitattributes that makes git run no

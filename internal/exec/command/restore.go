@@ -100,7 +100,7 @@ func (g *guard) restoreStepsOf(w *watched, s *spot, path, text string, before []
 		}
 		kept.WriteString(line)
 	}
-	if len(added) == 0 || s.replace([]byte(kept.String()), true) != nil {
+	if len(added) == 0 || s.replace([]byte(kept.String())) != nil {
 		return
 	}
 	g.log.Warn("steps that a command added to a waiting rebase were taken out", "file", path)
@@ -130,7 +130,7 @@ func (g *guard) restorePointers(bases []string, ended []*watched) {
 			case gone && !w.taken[path] && (filepath.Base(path) != "commondir" || !slices.Contains(ended, w)):
 			case filepath.Base(path) == "gitdir" && (gone || !lost(path, text, string(s.read(pointerLimit)))):
 			case !gone && filepath.Base(path) != "gitdir": // it was found harmless
-			case s.replace([]byte(text), true) == nil:
+			case s.replace([]byte(text)) == nil:
 				g.log.Warn("a file that names a repository was put back", "file", path)
 				w.tellRestored(plain.Line(path) + " was put back as it was: it decides which settings git reads, and commands do not change it")
 			}

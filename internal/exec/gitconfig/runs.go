@@ -12,7 +12,7 @@ import (
 var plain = parsePlain(`
 core repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks sparsecheckout sparsecheckoutcone autocrlf eol safecrlf
 core sharedrepository abbrev quotepath whitespace compression loosecompression bigfilethreshold preloadindex untrackedcache commentchar commentstring
-core checkstat trustctime splitindex multipackindex commitgraph warnambiguousrefs protecthfs protectntfs longpaths fscache deltabasecachelimit
+core checkstat trustctime splitindex multipackindex commitgraph warnambiguousrefs longpaths fscache deltabasecachelimit
 core fsync fsyncmethod fsyncobjectfiles packedgitlimit packedgitwindowsize checkroundtripencoding maxtreedepth hidedotfiles createobject disambiguate
 init defaultbranch defaultobjectformat defaultrefformat
 user *
