@@ -39,7 +39,7 @@ const (
 func (p *Pipeline) restrictedPaths(ctx context.Context, set *Rules, rules policy.HidingRules, roots []string, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	out.Grants, out.Hidden = grants, slices.Clone(set.Hidden)
-	out.Unchanged = slices.DeleteFunc(protected(roots), func(path string) bool { return mayChange(grants, path) })
+	out.Unchanged = slices.DeleteFunc(append(protected(roots), present(set.Policy.Programs(roots))...), func(path string) bool { return mayChange(grants, path) })
 	out.Unchanged = append(out.Unchanged, present(set.Unchanged)...)
 	out.Names = slices.DeleteFunc(set.Policy.Unopened(), func(name string) bool {
 		return name == ".git" || name == policy.ProjectFolder || slices.ContainsFunc(grants, func(g tools.Grant) bool {

@@ -166,7 +166,7 @@ func (a *Assembly) assemble(c Config) error {
 			}
 		}
 		return policy.New(policy.Config{
-			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 		})
 	}
 	rules := policyOf(c)
