@@ -55,6 +55,14 @@ func (l *list) findPossible(c *call, p *Part) (m match) {
 	return m
 }
 
+// findRun returns the first deny or ask rule that covers a command which another one may run.
+func (l *list) findRun(c *call, text string, caseless bool) (m match) {
+	p := Part{Text: text, Name: text, Caseless: caseless}
+	l.commands.find(&m, &p, l.behavior)
+	l.onAlias(c, &p, &m)
+	return m
+}
+
 // onPart looks for rules on one part. Allow rules cover it only if it is Allowable.
 func (l *list) onPart(c *call, p *Part, m *match) {
 	if l.behavior == Allow && !p.Allowable {

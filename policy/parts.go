@@ -46,6 +46,9 @@ type Part struct {
 	// Forms holds other spellings of Text, such as one without the flags before a subcommand.
 	// Deny and ask rules cover them too.
 	Forms []Form
+	// Possible lists the commands that the part runs if its program, which is not known, is a
+	// wrapper. The user is asked if a deny or ask rule covers one.
+	Possible []string
 	// Allowable reports whether a rule may allow the part. Deny and ask rules cover it in any
 	// case.
 	Allowable bool

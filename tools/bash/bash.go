@@ -161,7 +161,7 @@ func newBash(o Options) *tools.Tool {
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() }),
 		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
-			j := judge(env, o.Commands, in.Command)
+			j := judgeWith(env, o.Commands, in.Command, in.Stdin || in.TTY)
 			if in.Stdin || in.TTY {
 				j.distrust = "its input is not known yet"
 			}

@@ -28,7 +28,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
 			ReadOnly:    harmless || c.ReadOnly && j.distrust == "",
-			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites,
+			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites, Possible: c.Possible,
 			Risk: shows(c, secrets),
 		}
 		if part.Risk != "" {
