@@ -19,6 +19,11 @@ func (m *match) earlier(r *rule) bool { return m.rule == nil || r.order < m.rule
 func (l *list) first(c *call) match {
 	var m match
 	l.onTools(c, &m)
+	for i := range c.mentions {
+		if l.behavior != Allow {
+			l.onPaths(c.mentions[i], &m)
+		}
+	}
 	if c.r.Parts != nil {
 		l.onParts(c, &m)
 		return m

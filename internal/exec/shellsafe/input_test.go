@@ -59,3 +59,17 @@ func TestOpenInput(t *testing.T) {
 		}
 	}
 }
+
+// TestWideFields tests formats that write much more than their input has.
+func TestWideFields(t *testing.T) {
+	for command, want := range map[string]bool{
+		"seq -f '%.99999999f' 1": false, "seq --format=%99999999f 1": false, "seq -f %5.99999999f 1": false, "seq -f '%-099999f' 1": false, "seq -f %.3f 1": true, "printf %99999d 1": false, "printf '%s %9999999s' a b": false, "printf %5d 1": true,
+		"stat -c %99999999n a.txt": false, "stat --printf=%0100000s a.txt": false, "stat -c %n a.txt": true, "date +%99999999Y": false, "date +%_99999Y": false, "date +%Y": true, "find . -printf %99999999p": false, "find . -printf %p": true,
+		"git log --format='%<(99999999)%s'": false, "git log --format='%w(99999,99999)%s'": true, "git log --format=%s": true, "ps -o pid:99999999": false, "ps -o pid:5": true, "nl -w 99999999 a.txt": false, "nl -w99999 a.txt": false, "nl -w 5 a.txt": true, "expand -t 99999999 a.txt": false, "expand -t 4 a.txt": true,
+		"head -c 100000 a.txt": true, "grep 10:30:12345 a.txt": true, "sed -n 10000,20000p a.txt": true,
+	} {
+		if a := Analyse(command, ws); a.ReadOnly != want {
+			t.Errorf("%s: read-only %v (%s), want %v", command, a.ReadOnly, a.Reason, want)
+		}
+	}
+}
