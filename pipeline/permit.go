@@ -57,6 +57,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if store != nil && !c.Unattended && store.Take(about) {
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	shown, preview := about, tools.Preview{}
@@ -88,6 +89,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		}
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	return c.pend(d, shown)

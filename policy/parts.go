@@ -65,6 +65,9 @@ type Part struct {
 	// Risk is the reason to ask about the part, as a clause: it destroys something or shows
 	// secrets. It is "" if no risk is known.
 	Risk string
+	// Publishes is the kind of the part if it shows something to others, as in "git push". The
+	// caller of Decide makes it a Risk if the user has not agreed to the kind in the session.
+	Publishes string
 	// Destroys reports whether the risk is only that files on this machine are destroyed.
 	Destroys bool
 }

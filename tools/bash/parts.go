@@ -36,6 +36,9 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		} else if !harmless {
 			part.Risk = c.Destructive()
 			part.Destroys = part.Risk != "" && c.DestroysFiles()
+			if part.Risk == "" {
+				part.Publishes = c.Publishes()
+			}
 		}
 		for _, f := range c.Forms {
 			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})
