@@ -183,7 +183,7 @@ func New(c Config) *Pipeline {
 // Request is one call of a client.
 type Request struct {
 	Tool      string
-	Found     *tools.Tool // the tool with that name, if the caller has looked it up; else nil
+	Found     *tools.Tool // the tool with that name, if the caller has looked it up after CurrentRules; else nil
 	Arguments json.RawMessage
 	Session   *session.Session
 	Ticket    *concurrency.Ticket // the call's place in its lane, taken on arrival

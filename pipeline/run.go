@@ -153,7 +153,10 @@ type call struct {
 }
 
 func (p *Pipeline) newCall(r Request) *call {
-	set := p.CurrentRules()
+	set := p.rules.Load()
+	if r.Found == nil { // whoever found the tool has looked at the settings
+		set = p.CurrentRules()
+	}
 	c := &call{p: p, Request: r, set: set, rules: set.Policy, looked: p.Now()}
 	if c.ID == "" {
 		c.ID = rand.Text()

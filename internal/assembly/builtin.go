@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -161,9 +162,14 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 			return out
 		}
 	}
-	p.Follow.Taken = func(f *settings.Found) {
-		p.live.Store(f)
+	p.Follow.Taken = func(f *settings.Found) (replaced []*tools.Tool) {
+		was := p.live.Swap(f).Merged
 		others.follow(f.Merged)
+		p.followModels(models, was, f.Merged)
+		if w := f.Merged.WebSearch(); !reflect.DeepEqual(w, was.WebSearch()) && p.Settings.FollowsSearch(f.Merged) {
+			replaced = append(replaced, websearch.New(p.WebSearch(f.Merged, searches, others.Await)))
+		}
+		return replaced
 	}
 	if len(others.servers) > 0 {
 		p.Upstream, find.Wake = others, others.Wake
@@ -217,7 +223,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
 		Output: p.options.Output, Config: config.Options{Current: p.configuration},
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
-		WebSearch: p.WebSearch(s.searches, s.servers.Await),
+		WebSearch: p.WebSearch(p.Settings, s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
 		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.found().Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},

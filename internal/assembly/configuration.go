@@ -37,8 +37,9 @@ func (p *Plan) configuration() config.Options {
 		}
 	}
 	// A key that needs a new start has the values of the start.
-	entries := slices.DeleteFunc(p.Settings.Entries(), func(e settings.Entry) bool { return settings.Live(e.Key) })
-	entries = append(entries, slices.DeleteFunc(found.Merged.Entries(), func(e settings.Entry) bool { return !settings.Live(e.Key) })...)
+	follows := p.Settings.Following(found.Merged)
+	entries := slices.DeleteFunc(p.Settings.Entries(), func(e settings.Entry) bool { return follows(e.Key) })
+	entries = append(entries, slices.DeleteFunc(found.Merged.Entries(), func(e settings.Entry) bool { return !follows(e.Key) })...)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Key, "features.") {
 			delete(all, "features") // its members are set

@@ -8,10 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
+	"mcp-toolset/tools"
 )
 
 // Follow makes a server take over changes of the settings files while it runs.
@@ -19,13 +21,18 @@ type Follow struct {
 	Start *settings.Found // the settings of the start
 	Find  func() (*settings.Found, error)
 	// Keys returns the further files that no tool may access with these settings.
-	Keys  func(*settings.Settings) []string
-	Taken func(*settings.Found) // called when settings have been taken over
-	State string
+	Keys func(*settings.Settings) []string
+	// Taken is called when settings have been taken over. It returns tools that take the place of
+	// those with their names.
+	Taken func(*settings.Found) []*tools.Tool
+	// Projects lists which of some roots have files that are used only if the user trusts them, and
+	// that need a new start.
+	Projects func(roots []string) []string
+	State    string
 }
 
-// lostFor is the time for which a settings file may be missing while an editor replaces it. Until
-// then the rules of the file hold.
+// lostFor is the time for which the rules of a settings file that is missing hold. Some editors
+// remove a file before they write it again. A later check takes the file for removed.
 const lostFor = time.Second
 
 // tries is the number of attempts to read the files while they keep changing.
@@ -45,6 +52,8 @@ type follower struct {
 	good    settings.Stamp // of the files whose settings hold
 	lost    time.Time      // when a file was first missing; zero: none is
 	digest  string         // of the settings that hold
+	since   time.Time      // when they were taken over
+	starts  []string       // what of them needs a new start
 	problem string         // why newer settings do not hold; "": they hold
 	stop    chan struct{}
 }
@@ -54,7 +63,7 @@ func (a *Assembly) follow(c Config, rules func(Config) *policy.Policy) {
 	if c.Follow == nil {
 		return
 	}
-	f := &follower{Follow: *c.Follow, a: a, config: c, policy: rules, places: c.Follow.Start.Places(), digest: c.Follow.Start.Digest(), stop: make(chan struct{})}
+	f := &follower{Follow: *c.Follow, a: a, config: c, policy: rules, places: c.Follow.Start.Places(), digest: c.Follow.Start.Digest(), since: time.Now(), stop: make(chan struct{})}
 	f.config.Mode = a.Mode
 	f.stamp.Store(new(settings.Stamp)) // the first check reads the files again
 	a.follower = f
@@ -107,13 +116,14 @@ func (f *follower) check() {
 
 // take takes over settings that were found in the state of a stamp.
 func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
-	if f.good.Lost(at) {
-		if f.lost.IsZero() {
-			f.lost = time.Now()
-		}
-		if time.Since(f.lost) < lostFor {
-			return
-		}
+	switch {
+	case !f.good.Lost(at):
+		f.lost = time.Time{}
+	case f.lost.IsZero():
+		f.lost = time.Now()
+		return
+	case time.Since(f.lost) < lostFor:
+		return
 	}
 	f.stamp.Store(&at)
 	if err != nil {
@@ -131,12 +141,12 @@ func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
 	}
 	f.problem = ""
 	if digest != f.digest {
-		f.digest = digest
+		f.digest, f.since = digest, time.Now()
 		f.apply(found)
 	}
 	var notes []string
-	if keys := f.Start.Merged.NeedStart(found.Merged); len(keys) > 0 {
-		list := plain.Line(strings.Join(keys, ", "))
+	if f.starts = f.needStart(found); len(f.starts) > 0 {
+		list := plain.Line(strings.Join(f.starts, ", "))
 		f.a.log.Warn("a change of the settings holds only after a new start of the server", "keys", list)
 		notes = append(notes, fmt.Sprintf("[The settings have changed. The new values of %s hold after a new start of the server. Tell the user.]", list))
 	}
@@ -144,6 +154,24 @@ func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
 		notes = append(notes, found.Notice)
 	}
 	f.a.pipeline.Announce(strings.Join(notes, "\n"))
+}
+
+// needStart lists what of found holds only after a new start.
+func (f *follower) needStart(found *settings.Found) []string {
+	keys := f.Start.Merged.NeedStart(found.Merged)
+	changed := slices.Concat(without(found.Trusted, f.Start.Trusted), without(f.Start.Trusted, found.Trusted))
+	for _, root := range f.Projects(changed) {
+		keys = append(keys, "skills and agent files of "+root)
+	}
+	return keys
+}
+
+// holding describes the settings that hold, after a look at the files.
+func (f *follower) holding() feed.Settings {
+	f.check()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return feed.Settings{Places: f.places, Digest: f.digest, Since: f.since.UnixMilli(), NeedStart: slices.Clone(f.starts), Problem: f.problem}
 }
 
 // apply makes the rules of found hold.
@@ -161,7 +189,11 @@ func (f *follower) apply(found *settings.Found) {
 	for _, w := range slices.Concat(found.Warnings, found.Merged.Warnings(), r.Policy.Warnings()) {
 		f.a.log.Warn(w)
 	}
-	f.Taken(found)
+	for _, t := range f.Taken(found) {
+		if err := f.a.Registry.Replace(t); err != nil {
+			f.a.log.Error("a tool cannot be replaced", "tool", t.Name, "error", err.Error())
+		}
+	}
 	f.a.pipeline.SetRules(r)
 	f.a.Registry.Regate()
 	f.a.log.Info("the settings have changed and hold now", "digest", found.Digest())

@@ -195,8 +195,9 @@ func (p *Plan) FindSettings() error {
 	p.Found = found
 	p.live.Store(found)
 	p.Follow = &Follow{
-		Start: found, State: p.State, Keys: p.keyFiles, Taken: func(f *settings.Found) { p.live.Store(f) },
-		Find: func() (*settings.Found, error) { return settings.Find(options) },
+		Start: found, State: p.State, Keys: p.keyFiles, Taken: func(f *settings.Found) []*tools.Tool { p.live.Store(f); return nil },
+		Projects: withFiles,
+		Find:     func() (*settings.Found, error) { return settings.Find(options) },
 	}
 	p.Settings, p.AddTo, p.Notice = found.Merged, found.AddTo, found.Notice
 	p.Guarded = append(p.Guarded, found.Files...)

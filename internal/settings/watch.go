@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/models"
 	"mcp-toolset/policy"
 )
 
@@ -46,18 +47,66 @@ func (f *Found) Digest() string {
 func (f *Found) add(path, content string) { f.sum = append(f.sum, path, content) }
 
 // liveKeys lists the keys that hold in running servers when they are saved.
-var liveKeys = []string{"classifier", "hooks", "hooksFailClosed", "permissions.allow", "permissions.ask", "permissions.deny", "undo.destructive"}
+var liveKeys = []string{"classifier", "hooks", "hooksFailClosed", "models", "permissions.allow", "permissions.ask", "permissions.deny", "undo.destructive", "webSearch"}
+
+// startKeys lists the exceptions from liveKeys: variables with keys are kept from commands since the
+// start, and budgets count from the start.
+var startKeys = []string{"models.default.keyEnv", "models.maxCost", "models.maxCostPerDay", "models.maxTokensPerSession", "models.small.keyEnv", "webSearch.keyEnv"}
 
 // Live reports whether a running server takes over a change of a key, such as "permissions.deny" or
 // "hooks.PreToolUse". Other keys need a new start.
-func Live(key string) bool {
-	return slices.ContainsFunc(liveKeys, func(k string) bool { return key == k || strings.HasPrefix(key, k+".") })
+func Live(key string) bool { return within(key, liveKeys) && !within(key, startKeys) }
+
+// within reports whether key is in list, or below a key of it.
+func within(key string, list []string) bool {
+	return slices.ContainsFunc(list, func(k string) bool { return key == k || strings.HasPrefix(key, k+".") })
 }
 
-// NeedStart returns the keys that differ between s and next and that a running server does not take
-// over, sorted.
+// Following returns a function that reports whether a server that was started with s takes the value
+// of a key from next. The first models need a new start, since tools depend on them, as does another
+// variable with a key, with the endpoint that it is for.
+func (s *Settings) Following(next *Settings) func(key string) bool {
+	searches, models := s.FollowsSearch(next), s.FollowsModels(next)
+	return func(key string) bool {
+		switch top, _, _ := strings.Cut(key, "."); {
+		case top == "webSearch" && !searches, top == "models" && !models:
+			return false
+		}
+		return Live(key)
+	}
+}
+
+// FollowsSearch reports whether a server that was started with s can search as next says.
+func (s *Settings) FollowsSearch(next *Settings) bool {
+	w := next.WebSearch()
+	return w == nil || w.KeyEnv == "" || s.WebSearch() != nil && s.WebSearch().KeyEnv == w.KeyEnv
+}
+
+// FollowsModels reports whether a server that was started with s can use the models of next.
+func (s *Settings) FollowsModels(next *Settings) bool {
+	was, is := s.Models(), next.Models()
+	if was == nil || is == nil {
+		return was == is
+	}
+	var scrubbed []string
+	for _, e := range []*models.Endpoint{was.Default, was.Small} {
+		if e != nil {
+			scrubbed = append(scrubbed, e.KeyEnv)
+		}
+	}
+	for _, e := range []*models.Endpoint{is.Default, is.Small} {
+		if e != nil && e.KeyEnv != "" && !slices.Contains(scrubbed, e.KeyEnv) {
+			return false
+		}
+	}
+	return true
+}
+
+// NeedStart returns the keys that differ between s and next and that a server that was started with
+// s does not take over, sorted.
 func (s *Settings) NeedStart(next *Settings) []string {
-	was, is := s.values(), next.values()
+	follows := s.Following(next)
+	was, is := s.values(follows), next.values(follows)
 	var keys []string
 	for _, list := range []map[string]string{was, is} {
 		for key := range list {
@@ -71,10 +120,10 @@ func (s *Settings) NeedStart(next *Settings) []string {
 }
 
 // values returns the values that hold of the keys that need a new start.
-func (s *Settings) values() map[string]string {
+func (s *Settings) values(follows func(string) bool) map[string]string {
 	out := map[string]string{}
 	for _, e := range s.Entries() {
-		if e.Unused == "" && !Live(e.Key) {
+		if e.Unused == "" && !follows(e.Key) {
 			out[e.Key] += e.raw + "\n"
 		}
 	}
