@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/testscale"
@@ -24,6 +26,8 @@ import (
 type followed struct {
 	t          testing.TB
 	a          *Assembly
+	plan       *Plan
+	judge      func(context.Context, string, classifier.Prompt) (string, error)
 	root, file string
 }
 
@@ -49,6 +53,7 @@ func newFollowed(t testing.TB, text string) *followed {
 	if f.a, err = p.Build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	f.plan, f.judge = p, p.Judge
 	t.Cleanup(func() { _ = f.a.Close() })
 	return f
 }
@@ -196,5 +201,74 @@ func BenchmarkFollow(b *testing.B) {
 	}
 	for b.Loop() {
 		f.a.follower.check()
+	}
+}
+
+// TestFollowServices checks that web search and models follow the settings, and what needs a new
+// start.
+func TestFollowServices(t *testing.T) {
+	const model = `"models":{"default":{"provider":"command","model":"m","command":["cat",%q]}}`
+	answer := func(text string) string {
+		file := filepath.Join(t.TempDir(), "answer")
+		if err := os.WriteFile(file, []byte(`{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"`+text+`"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf(model, file)
+	}
+	f := newFollowed(t, "{"+answer("one")+"}")
+	call, judge := f.client(), f.judge
+	if judge == nil {
+		t.Fatal("no model")
+	}
+	for _, tc := range []struct{ text, model, search, note string }{
+		{`{` + answer("two") + `}`, "two", "no search provider is configured", ""},
+		{`{` + answer("two") + `,"webSearch":{"provider":"searxng","url":"http://127.0.0.1:1"}}`, "two", "127.0.0.1:1", ""},
+		{`{` + answer("two") + `,"webSearch":{"provider":"searxng","url":"http://127.0.0.1:2"}}`, "two", "127.0.0.1:2", ""},
+		{`{` + answer("three") + `,"webSearch":{"provider":"brave","keyEnv":"K"}}`, "three", "127.0.0.1:2", "webSearch.keyEnv, webSearch.provider"},
+		{`{}`, "three", "no search provider is configured", "models.default.command, models.default.model, models.default.provider"},
+	} {
+		f.write(tc.text)
+		got := call("Read", `{"file_path":"b.txt"}`)
+		if want := "The new values of " + tc.note + " hold after a new start"; strings.Contains(got, "The new values") != (tc.note != "") || tc.note != "" && !strings.Contains(got, want) {
+			t.Errorf("%s: %s", tc.text, got)
+		}
+		if got := call("WebSearch", `{"query":"the words"}`); !strings.Contains(got, tc.search) {
+			t.Errorf("%s: %s", tc.text, got)
+		}
+		if got, err := judge(t.Context(), "default", classifier.Prompt{Text: "x"}); got != tc.model || err != nil {
+			t.Errorf("%s: %s, %v", tc.text, got, err)
+		}
+	}
+}
+
+// TestFollowRules checks that the console shows the rules that hold, and what it is told about the
+// settings.
+func TestFollowRules(t *testing.T) {
+	f := newFollowed(t, denying("a.txt"))
+	rules := func() string {
+		var b strings.Builder
+		for _, r := range f.plan.rules() {
+			fmt.Fprintf(&b, "%s %s %s;", r.Effect, r.Rule, r.Layer)
+		}
+		return b.String()
+	}
+	for _, tc := range []struct{ text, rules, problem, starts string }{
+		{denying("b.txt"), "deny Read(//**/b.txt) command line;", "", ""},
+		{`{"permissions":`, "deny Read(//**/b.txt) command line;", "the file ends too early", ""},
+		{`{"taskList":"x"}`, "", "", "taskList"},
+		{`{}`, "", "", ""},
+	} {
+		f.write(tc.text)
+		held := f.a.follower.holding()
+		if got := rules(); got != tc.rules {
+			t.Errorf("%s: %s", tc.text, got)
+		}
+		if (tc.problem == "") != (held.Problem == "") || !strings.Contains(held.Problem, tc.problem) || strings.Join(held.NeedStart, ", ") != tc.starts {
+			t.Errorf("%s: %+v", tc.text, held)
+		}
+		found, err := f.plan.Follow.Find()
+		if err == nil && found.Digest() != held.Digest {
+			t.Errorf("%s: the digest is %s, not %s", tc.text, held.Digest, found.Digest())
+		}
 	}
 }
