@@ -40,7 +40,7 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
 	b.WriteString("\n## Settings\n\n[permissions.md](permissions.md#share-settings-and-trust-a-projects) has the files and their order.\n\n" +
-		"A running server takes over a change of the keys with *yes* in the last column; others need a new start.\n\n" +
+		"A running server takes over a change of the keys with *yes* in the last column; others need a new\nstart.\n\n" +
 		"| key | value | meaning | while it runs |\n|---|---|---|---|\n")
 	for _, key := range settings.Keys() {
 		live := ""
