@@ -58,6 +58,7 @@ func compile(p pattern) (rule, bool) {
 
 // measure computes the conditions that are cheap to check first.
 func (r *rule) measure(ops []op) {
+	dots := 0 // in the name
 	for _, o := range ops {
 		if o.kind < star {
 			r.least++
@@ -65,14 +66,19 @@ func (r *rule) measure(ops []op) {
 		switch {
 		case o.kind == folders || o.kind == all:
 			r.depth = anyDepth
-			r.need = 0 // the bytes before may be in the name of a folder
+			r.need, dots = 0, 0 // the bytes before may be in the name of a folder
 		case o.kind == literal && o.b == '/':
 			if r.depth != anyDepth {
 				r.depth++
 			}
-			r.need = 0
+			r.need, dots = 0, 0
 		case o.kind == literal:
-			r.need.add(o.b)
+			r.need |= bit(o.b)
+			if o.b == '.' {
+				if dots++; dots == 2 {
+					r.need |= secondDot
+				}
+			}
 		}
 	}
 }
