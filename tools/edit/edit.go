@@ -58,7 +58,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.FilePath)
+	file.CompleteTarget(env, &in.FilePath, in.OldString == "")
 	if err := file.CheckTarget(in.FilePath); err != nil {
 		return in, err
 	}
