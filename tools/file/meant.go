@@ -49,6 +49,33 @@ func meant(env *tools.Env, given string, create bool) (path, note string) {
 	return f.path, f.note
 }
 
+// IsFolder reports whether a folder exists, unless the rules deny it. Links are not followed.
+func IsFolder(env *tools.Env, path string) bool {
+	info := look(env, path)
+	return info != nil && info.IsDir()
+}
+
+// IsLink is like IsFolder for a symbolic link.
+func IsLink(env *tools.Env, path string) bool {
+	info := look(env, path)
+	return info != nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// Exists is like IsFolder for anything.
+func Exists(env *tools.Env, path string) bool { return look(env, path) != nil }
+
+// look returns what is at a path, or nil if there is nothing or the rules deny it.
+func look(env *tools.Env, path string) fs.FileInfo {
+	if env.Denied != nil && env.Denied(path) {
+		return nil
+	}
+	info, err := bounded.Do(context.Background(), meantTime, func(context.Context) (fs.FileInfo, error) { return os.Lstat(path) })
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
 // matcher looks for an existing path.
 type matcher struct {
 	env    *tools.Env
