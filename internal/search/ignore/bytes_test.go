@@ -229,7 +229,7 @@ func matching(r *rand.Rand, pattern string) string {
 		case '\\':
 			i++
 		case '[':
-			set, n, _, fault := parseClass(pattern[i:])
+			set, n, _, fault := parseClass(pattern[i:], false)
 			if fault != "" {
 				return ""
 			}

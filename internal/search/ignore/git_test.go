@@ -33,7 +33,7 @@ func judge(l *List, path string) Verdict {
 }
 
 // askGit returns git's verdicts on all paths of all samples.
-func askGit(t *testing.T, samples []sample) [][]Verdict {
+func askGit(t *testing.T, samples []sample, config ...string) [][]Verdict {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git: ", err)
@@ -41,6 +41,9 @@ func askGit(t *testing.T, samples []sample) [][]Verdict {
 	top := filepath.Join(t.TempDir(), "tree")
 	write(t, filepath.Join(top, "x"), "")
 	git(t, top, nil, "init", "-q")
+	if config != nil {
+		git(t, top, nil, append([]string{"config"}, config...)...)
+	}
 	var in bytes.Buffer
 	for i, s := range samples {
 		dir := strconv.Itoa(i)

@@ -12,6 +12,8 @@ type List struct {
 	byName map[string]int32 // the newest rule for a name, as an index + 1
 	byExt  map[string]int32 // the same for an extension, with its dot
 	rest   []unkeyed        // the others, newest first
+
+	folded func() *List // the list for texts in lower case
 }
 
 // unkeyed is a rule without a fixed name or extension.
