@@ -152,6 +152,7 @@ var rules = []rule{
 	{"internal/text/plain", nil, nil, "a leaf: text safe to show"},
 	{"internal/record/lossy", nil, nil, "a leaf: a log that never waits for its reader"},
 	{"tools/internal/wordcount", []string{"tools", "tools/file", "internal/text/plain"}, nil, "the example of ARCHITECTURE.md; only its test uses it"},
+	{"tools/edit", []string{"tools", "tools/file", "session", "internal/file/textfile", "internal/text/fault", "internal/text/plain"}, []string{"golang.org/x/text"}, "the Edit tool, which knows the Unicode forms of a text"},
 	{"tools/*", []string{"tools", "tools/file", "policy", "session", "internal/bounded", "internal/text/fault", "internal/text/nearest", "internal/text/plain", "internal/file/textfile", "internal/file/workspace"}, nil, "a tool; one that imports more has a line of its own before"},
 	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},
 	{"e2e/upstream", nil, []string{"github.com/mark3labs/mcp-go"}, "a test-only server to stand behind ours"},
