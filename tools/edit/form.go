@@ -20,7 +20,11 @@ func (in Input) fit(t *textfile.Text) (after *textfile.Text, places []textfile.P
 		return after, places, "", err
 	}
 	old, form, n := inForm(t.String(), in.OldString)
-	if n == 0 || n > 1 && !in.ReplaceAll {
+	switch {
+	case n == 0:
+		return after, places, "", nearer(t, in, miss, err)
+	case n > 1 && !in.ReplaceAll:
+		_, _, err = t.Apply(textfile.Edit{Old: old, New: in.NewString}) // ambiguous
 		return after, places, "", err
 	}
 	e := textfile.Edit{Old: old, New: in.NewString, All: in.ReplaceAll}
@@ -38,6 +42,21 @@ func (in Input) fit(t *textfile.Text) (after *textfile.Text, places []textfile.P
 		return after, places, "", err
 	}
 	return other, otherPlaces, note, nil
+}
+
+// nearer returns the error of an edit that did not fit, or that of the same edit in another
+// Unicode form if only that one names lines like old_string.
+func nearer(t *textfile.Text, in Input, miss *textfile.NoMatch, err error) error {
+	if miss.Excerpt != "" || isASCII(in.OldString) {
+		return err
+	}
+	for _, f := range []norm.Form{norm.NFD, norm.NFC} {
+		_, _, other := t.Apply(textfile.Edit{Old: f.String(in.OldString), New: in.NewString})
+		if m := (*textfile.NoMatch)(nil); errors.As(other, &m) && m.Excerpt != "" {
+			return other
+		}
+	}
+	return err
 }
 
 // inForm returns the text that is canonically equivalent to old, its form if it has one, and
