@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -255,6 +256,8 @@ func difference(entry, name string) string {
 	switch {
 	case norm.NFC.String(entry) == norm.NFC.String(name):
 		return form
+	case !utf8.ValidString(entry):
+		return "bytes that are not UTF-8"
 	case strings.EqualFold(entry, name):
 		return "upper and lower case letters otherwise"
 	case quotes.Replace(entry) == quotes.Replace(name):
