@@ -117,8 +117,9 @@ func write(t *testing.T, path, text string) {
 
 func compare(t *testing.T, samples []sample) {
 	t.Helper()
-	bad := 0
+	bad, paths := 0, 0
 	for i, want := range askGit(t, samples) {
+		paths += len(want)
 		l := Parse([]byte(samples[i].file))
 		for j, path := range samples[i].paths {
 			if got := judge(l, path); got != want[j] {
@@ -129,6 +130,7 @@ func compare(t *testing.T, samples []sample) {
 			}
 		}
 	}
+	t.Logf("%d lists, %d paths", len(samples), paths)
 }
 
 // tricky lists patterns with the verdicts that follow from gitignore(5) and git's
