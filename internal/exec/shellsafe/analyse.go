@@ -10,8 +10,8 @@
 //
 // Parsing is not running. The parser and bash differ in ways that each hide a command (a
 // comment that ends in a backslash, $ before a line break, a carriage return, <&-curl x,
-// the word after coproc), so such texts are refused before the parser or called
-// unresolved, which rules may never allow. Programs' commands in words are listed for
+// the word after coproc). Such texts are refused before the parser or called unresolved,
+// which rules may never allow; Normalize joins lines before that. Programs' commands in words are listed for
 // deny and ask rules only (launch.go), with variables that name programs (variables.go),
 // escapes of vim, awk and tmux (escapes.go), and spellings without the flags ahead of a
 // subcommand (forms.go). Code for an interpreter is not looked into. What these cannot
@@ -31,12 +31,13 @@ import (
 
 // Limits of the analysis. A text that exceeds one is unresolved.
 const (
-	MaxBytes    = 16 << 10 // of the text
-	MaxCommands = 64       // simple commands, at any depth
-	maxNesting  = 100      // of brackets, quotes and keywords, and of our own recursion
-	maxReparse  = 3        // sh -c within sh -c
-	maxListed   = 2048     // commands in Analysis.Commands
-	maxPaths    = 1024     // of each kind
+	MaxBytes    = 16 << 10 // of the text without the bodies of quoted here-documents
+	maxText     = 128 << 10
+	MaxCommands = 64   // simple commands, at any depth
+	maxNesting  = 100  // of brackets, quotes and keywords, and of our own recursion
+	maxReparse  = 3    // sh -c within sh -c
+	maxListed   = 2048 // commands in Analysis.Commands
+	maxPaths    = 1024 // of each kind
 )
 
 // Options describes the environment of a command.
@@ -180,6 +181,9 @@ func Analyse(command string, o Options) (a *Analysis) {
 	if err := w.parse(command, context{dirs: startDirs(&o)}); err != nil {
 		a.Syntax = syntaxError(err)
 	}
+	if a.Unresolved != "" && strings.Contains(command, "\\\n") {
+		w.bestEffort(command)
+	}
 	return a
 }
 
@@ -222,6 +226,10 @@ func (w *walker) parse(text string, c context) error {
 		if f == nil {
 			return err
 		}
+	}
+	if continues(f, text) {
+		w.unresolve(continued)
+		w.deny(continued)
 	}
 	before := w.src
 	w.src = text

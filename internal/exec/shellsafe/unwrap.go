@@ -396,6 +396,9 @@ func (w *walker) reparse(text string, lit bool, c context) {
 		w.unresolve("shells within shells within shells")
 		return
 	}
+	if !strings.ContainsAny(text, "'\"`#<$") {
+		text = Normalize(text) // the shell cannot join its lines otherwise
+	}
 	why, parse := gate(text)
 	if why != "" {
 		w.unresolve(why)
