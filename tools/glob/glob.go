@@ -242,13 +242,10 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	if base == "" {
 		return nil
 	}
-	dir, err := r.env.Files.Folder(filepath.Join(r.in.Path, filepath.FromSlash(base)))
-	var system *fs.PathError
-	switch {
-	case errors.As(err, &system): // the folder does not exist or may not be read
-		return nil
-	case err != nil: // the rules refuse it, such as a link that leads out of the roots
-		return err
+	full := filepath.Join(r.in.Path, filepath.FromSlash(base))
+	dir, err := r.env.Files.Folder(full)
+	if err != nil {
+		return leadsOut(full, err)
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
 		Pick: func(at, name string) bool { return r.in.match.match(path.Join(base, at), name) }, Show: dir.Allowed,
@@ -266,6 +263,21 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	return nil
 }
 
+// leadsOut returns the error of opening a path if the rules refuse it because of a link in it,
+// such as one that leads out of the roots, and otherwise nil: what else cannot be opened is
+// not found.
+func leadsOut(path string, err error) error {
+	var system *fs.PathError
+	var kind *workspace.KindError
+	if errors.As(err, &system) || errors.As(err, &kind) {
+		return nil
+	}
+	if canonical, failed := workspace.Canonical(path); failed != nil || canonical == path {
+		return nil
+	}
+	return err
+}
+
 // named looks for the one path that a pattern without special characters names.
 func (r *listing) named(s *search.Searcher) error {
 	full := filepath.Join(r.in.Path, filepath.FromSlash(r.in.Pattern))
@@ -280,11 +292,8 @@ func (r *listing) named(s *search.Searcher) error {
 		r.hints = []string{fmt.Sprintf("%s is a folder; use %s/** for its files", plain.Line(name), plain.Line(name))}
 		return nil
 	case err != nil:
-		var system *fs.PathError
-		if r.hints = hints(r.in.Pattern); !errors.As(err, &system) && err != nil {
-			return err
-		}
-		return nil
+		r.hints = hints(r.in.Pattern)
+		return leadsOut(full, err)
 	}
 	f.Close()
 	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
