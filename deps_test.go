@@ -94,7 +94,7 @@ var rules = []rule{
 	{"tools/webfetch", []string{"tools", "models", "tools/read", "web/fetch", "web/site", "internal/file/document", "internal/file/document/page", "internal/text/fault", "internal/text/plain"}, []string{"github.com/gabriel-vasile/mimetype"}, "the WebFetch tool: what a page is"},
 	{"session", []string{"internal/file/workspace"}, nil, "state, no behaviour; a record of a read has the file's identity"},
 	{"internal/file/document", []string{"internal/file/document/*", "internal/text/fault", "internal/exec/launch", "internal/file/notebook", "internal/record/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
-	{"internal/file/document/pdf", []string{"internal/file/document/picture", "internal/text/fault"},
+	{"internal/file/document/pdf", []string{"internal/file/document/picture", "internal/text/fault", "internal/text/plain"},
 		[]string{"github.com/pdfcpu/pdfcpu", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}, "PDF files"},
 	{"internal/file/document/page", []string{"internal/file/textfile"},
 		[]string{"codeberg.org/readeck/go-readability/v2", "github.com/JohannesKaufmann/html-to-markdown/v2", "golang.org/x/net"}, "web pages: decoding, and HTML as Markdown"},
