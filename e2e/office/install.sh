@@ -51,7 +51,7 @@ expected() { # EXTENSION FORMAT
 	done
 }
 for e in docx odt; do expected $e "txt:Text (encoded):UTF8"; done
-for e in xlsx ods; do expected $e 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1'; done
+for e in xlsx ods; do expected $e 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1'; done
 for e in pptx odp; do expected $e pdf; done
 mkdir -p "$(dirname "$dir")"
 rm -rf "$dir"

@@ -76,7 +76,7 @@ func (f *numberFormat) text(text string) string {
 	return b.String()
 }
 
-// general shows a number without a format: up to 10 decimals.
+// general shows a number without a format: up to 15 digits, which a spreadsheet keeps.
 func general(v float64) string {
 	abs := math.Abs(v)
 	switch {
@@ -85,8 +85,11 @@ func general(v float64) string {
 	case abs >= 1e15 || abs < 1e-5 || math.IsNaN(v):
 		return strings.Replace(strconv.FormatFloat(v, 'G', 6, 64), "E+0", "E+", 1)
 	}
-	s := strconv.FormatFloat(v, 'f', 10, 64)
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // digitsOf shows a number in the places for digits.
