@@ -230,6 +230,15 @@ func unconfirmed(path string, err error) error {
 	return fault.New(fact, "It has the new content, so do not write it again; ask the user to check the disk.")
 }
 
+// cause returns the first system error in err.
+func cause(err error) string {
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		return reason.Error()
+	}
+	return "the disk failed"
+}
+
 // writeError returns the error for a file that could not be written.
 func writeError(path string, err error) error {
 	var kind *workspace.KindError
@@ -242,6 +251,8 @@ func writeError(path string, err error) error {
 		return fault.New(fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), "Only regular files can be written.")
 	case errors.Is(err, workspace.ErrProtected):
 		return fault.New(shown+" is write-protected", "Ask the user to change its mode if it is to be written.")
+	case errors.Is(err, workspace.ErrTorn):
+		return fault.New(shown+" is a mount of its own, was written in part, and its old content could not be restored: "+plain.Line(cause(err)), "Undo this call, or write the whole file again; if that fails, too, ask the user to check the disk.")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return fault.New("there is no room left to write "+shown+"; it is as it was", "Free some space first.")
 	case errors.Is(err, syscall.EROFS):

@@ -169,6 +169,12 @@ func (c Changed) Notes() []string {
 	if n := len(c.Written.MadeDirs); n > 0 {
 		notes = append(notes, "made "+Plural(n, "folder")+": "+plain.Line(strings.Join(c.Written.MadeDirs, ", ")))
 	}
+	if c.Written.InPlace {
+		notes = append(notes, "written in place: the file is a mount of its own, which cannot be replaced")
+	}
+	if c.Written.Writer {
+		notes = append(notes, "another program has the file open for writing; what it writes from now on goes to the old file and is lost, so end or restart it")
+	}
 	if c.Written.BrokeLink {
 		notes = append(notes, "the file had other hard links; they keep the old content")
 	}
