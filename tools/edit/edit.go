@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/file/textfile"
@@ -147,7 +148,13 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 		return d, notFound(in, old, guard, err)
 	}
 	d.snapshot = alike(in, old)
-	return d, allowed(in, old, d.places, d.snapshot, guard)
+	if err := allowed(in, old, d.places, d.snapshot, guard); err != nil {
+		return d, err
+	}
+	if d.snapshot == nil && old.Snapshot != nil {
+		d.snapshot = old.CatchUp(d.before, d.after)
+	}
+	return d, nil
 }
 
 func (in Input) edit() textfile.Edit {
@@ -164,6 +171,8 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 		return file.NotRead(in.FilePath)
 	case old.Known == file.Unread:
 		return nil
+	case guard != file.GuardStrict && !slices.ContainsFunc(places, func(p textfile.Place) bool { return !old.Shown(p.Old.First, p.Old.Last) }):
+		return nil // all places were shown after the change
 	}
 	// The file has changed since it was read. The place must be unique, both now and in the
 	// snapshot, and must not be among the changes.

@@ -201,8 +201,13 @@ func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, 
 	if old.Known == Stale {
 		old.Snapshot, _ = o.Snapshots.Get(had.Hash)
 	}
-	if len(old.parts) > 0 && shownIn(old) {
-		old.Known, old.Snapshot = Current, nil
+	if len(old.parts) > 0 {
+		switch snapshot, all := old.catchUp(); {
+		case all:
+			old.Known, old.Snapshot = Current, nil
+		case snapshot != nil:
+			old.Snapshot = snapshot
+		}
 	}
 	return old, nil
 }

@@ -83,6 +83,9 @@ func (t *Text) Encoding() Encoding { return t.enc }
 // String returns the text as shown to a model.
 func (t *Text) String() string { return string(normalizeEndings(t.decoded())) }
 
+// Raw returns the text in UTF-8 with its own line endings.
+func (t *Text) Raw() string { return string(t.decoded()) }
+
 // normalizeEndings returns decoded text with "\n" for "\r\n".
 func normalizeEndings(d []byte) []byte {
 	if !bytes.Contains(d, []byte("\r\n")) {
