@@ -110,7 +110,15 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		said += fmt.Sprintf(" in %d places", len(d.places))
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
-	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Notes()...))
+	notes := append(file.Form(d.before, d.after), c.Notes()...)
+	switch {
+	case !c.Old.Exists || c.Old.Size == 0:
+		out.text = file.Answer(said+": "+file.Measure(in.NewString)+".", nil, notes)
+	case c.Old.Known != file.Stale && d.plain(in):
+		out.text = file.Brief(said, d.before.String(), d.after.String(), notes)
+	default:
+		out.text = file.Answer(said+".", hunks, notes)
+	}
 	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.snapshot), Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
@@ -128,6 +136,14 @@ type done struct {
 	places        []textfile.Place
 	snapshot      []byte // snapshot of a stale file with the same edit applied
 }
+
+// plain reports whether the edit did what its text says, so that the model knows the outcome.
+func (d done) plain(in Input) bool {
+	return len(d.places) == 1 && len(file.Form(d.before, d.after)) == 0 && (in.NewString == "" || strings.Replace(d.before.String(), unified(in.OldString), unified(in.NewString), 1) == d.after.String())
+}
+
+// unified returns a text with the line endings with which models see it.
+func unified(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // apply applies the edit to the old content.
 func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"strings"
 
 	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/text/plain"
@@ -99,12 +98,12 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	case c.Unchanged:
 		out.Type, out.text = "unchanged", shown+" has this content already; nothing was written."
 	case !c.Old.Exists:
-		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, measure(in.Content)), nil, notes)
+		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, file.Measure(in.Content)), nil, notes)
 	default:
 		var form []string
 		hunks, form = compare(c)
 		out.Type = "update"
-		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
+		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, file.Measure(in.Content)), hunks, append(form, notes...))
 	}
 	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
@@ -130,12 +129,4 @@ func compare(c file.Changed) (hunks []file.Hunk, form []string) {
 		return nil, nil
 	}
 	return file.Diff(before.String(), after.String()), file.Form(before, after)
-}
-
-func measure(s string) string {
-	lines := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		lines++
-	}
-	return file.Plural(lines, "line") + ", " + file.Plural(len(s), "byte")
 }
