@@ -4,11 +4,13 @@ package edit
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mcp-toolset/internal/file/notebook"
 	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -63,9 +65,6 @@ func prepare(env *tools.Env, in Input) (Input, error) {
 	if err := file.CheckTarget(in.FilePath); err != nil {
 		return in, err
 	}
-	if strings.EqualFold(filepath.Ext(in.FilePath), ".ipynb") {
-		return in, fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
-	}
 	return in, nil
 }
 
@@ -111,6 +110,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	notes := append(file.Form(d.before, d.after), c.Notes()...)
+	if isNotebook(in.FilePath) {
+		notes = append(notes, repaired(c.Data))
+	}
 	switch {
 	case !c.Old.Exists || c.Old.Size == 0:
 		out.text = file.Answer(said+": "+file.Measure(in.NewString)+".", nil, notes)
@@ -128,6 +130,25 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		return f
 	}
 	return r, nil
+}
+
+func isNotebook(path string) bool { return strings.EqualFold(filepath.Ext(path), ".ipynb") }
+
+// parses reports whether a notebook can be parsed, so that NotebookEdit can change it. One that
+// cannot is edited as text.
+func parses(data []byte) bool {
+	_, err := notebook.Parse(data)
+	return data != nil && err == nil
+}
+
+// repaired returns a note on whether a notebook that could not be parsed now can be.
+func repaired(data []byte) string {
+	_, err := notebook.Parse(data)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return "as a notebook it still " + plain.Line(f.Fact)
+	}
+	return "it can be parsed as a notebook now"
 }
 
 // done describes an edit that was made.
@@ -148,9 +169,11 @@ func unified(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 // apply applies the edit to the old content.
 func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {
 	switch {
-	case !old.Exists && in.OldString != "":
+	case !old.Exists && in.OldString != "" && !isNotebook(in.FilePath):
 		missing := file.Missing(env, in.FilePath)
 		return d, fault.New(missing.Fact, missing.Next+" Use Write to create a new file.")
+	case isNotebook(in.FilePath) && (!old.Exists || parses(old.Data)):
+		return d, fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	case old.Exists && old.Data == nil:
 		return d, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
 			"Change it with a program such as sed or perl.")

@@ -130,7 +130,8 @@ type reading struct {
 	file  *source
 	shown string // the path, safe to show
 
-	reminded bool // the answer has a reminder
+	notes    []string // on why the file is shown as text
+	reminded bool     // the answer has a reminder
 	private  bool // the result is for this session only
 }
 

@@ -45,6 +45,11 @@ const (
 	chunk         = 256 << 10
 )
 
+// lfsPointer is what a pointer of Git LFS begins with (git-lfs, docs/spec.md).
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
+
+func isPointer(head []byte) bool { return bytes.HasPrefix(head, []byte(lfsPointer)) }
+
 // request describes the part of a text file to read.
 type request struct {
 	path   string // as shown
@@ -84,7 +89,12 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		}
 	}
 	if encoding != "" {
-		note := "the file is encoded as " + encoding
+		r.notes = append(r.notes, "the file is encoded as "+encoding)
+	}
+	if isPointer(r.file.head) {
+		r.notes = append(r.notes, "this is a Git LFS pointer, not the file itself; git lfs pull gets the file")
+	}
+	for _, note := range r.notes {
 		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
 	}
 	if splits(p.long, p.budget, r.file.offset) {
