@@ -44,7 +44,7 @@ var rules = []rule{
 		[]string{"github.com/aymanbagabas/go-udiff"}, "what the tools on one file share"},
 	{"tools/edit", []string{"tools", "tools/file", "session", "internal/text/fault", "internal/file/notebook", "internal/file/textfile", "internal/text/plain"}, nil, "the Edit tool; a notebook that cannot be parsed is text"},
 	{"tools/notebook", []string{"tools", "tools/file", "session", "internal/text/fault", "internal/file/notebook", "internal/text/plain"}, nil, "the NotebookEdit tool"},
-	{"tools/read", []string{"tools", "tools/file", "internal/file/snapshot", "session", "internal/bounded", "internal/file/document", "internal/file/document/*", "internal/text/fault", "internal/file/notebook", "internal/text/nearest", "internal/text/plain", "internal/file/workspace"},
+	{"tools/read", []string{"tools", "tools/file", "internal/file/snapshot", "session", "internal/bounded", "internal/file/document", "internal/file/document/*", "internal/text/fault", "internal/file/notebook", "internal/text/nearest", "internal/text/plain", "internal/file/textfile", "internal/file/workspace"},
 		[]string{"github.com/gabriel-vasile/mimetype", "golang.org/x/text"}, "the Read tool: what a file is, and old encodings"},
 	{"tools/grep", []string{"tools", "tools/file", "internal/bounded", "internal/text/fault", "internal/text/plain", "internal/search", "internal/search/*", "internal/file/workspace"}, nil, "the Grep tool"},
 	{"tools/glob", []string{"tools", "tools/file", "internal/bounded", "internal/text/fault", "internal/text/plain", "internal/search", "internal/search/ignore", "internal/search/walk", "internal/file/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},

@@ -180,7 +180,7 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 	case guard == file.GuardStrict && old.Exists && old.Known == file.Unread:
 		return d, file.NotRead(in.FilePath)
 	}
-	if d.before, err = textfile.Decode(old.Data); err != nil {
+	if d.before, err = old.Text(); err != nil {
 		return d, file.About(in.FilePath, err)
 	}
 	if d.after, d.places, err = d.before.Apply(in.edit()); err != nil {
@@ -228,7 +228,7 @@ func alike(in Input, old file.Old) []byte {
 	if old.Known != file.Stale || old.Snapshot == nil {
 		return nil
 	}
-	t, err := textfile.Decode(old.Snapshot)
+	t, err := old.Before()
 	if err != nil {
 		return nil
 	}

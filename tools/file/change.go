@@ -27,6 +27,7 @@ import (
 
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -56,6 +57,7 @@ type Old struct {
 	Data     []byte // nil for a file over MaxEdit
 	Known    Knowledge
 	Moved    bool           // cells have moved since the notebook was shown
+	Hint     textfile.Hint  // on its encoding
 	parts    []session.Part // parts of a stale file that were shown in its present state
 	Snapshot []byte         // snapshot of a stale file as it was read; nil if there is none
 }
@@ -176,6 +178,7 @@ func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, 
 		}
 		if data.Len() <= MaxEdit { // the file may be growing
 			old.Data = data.Bytes()
+			old.Hint = Hint(env.Files, canonical, old.Data)
 		}
 	}
 	had, ok := env.Session.Seen(canonical)

@@ -68,11 +68,11 @@ func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	if old.Known != Stale || old.Snapshot == nil || old.Data == nil {
 		return nil, nil, false
 	}
-	before, err := textfile.Decode(old.Snapshot)
+	before, err := old.Before()
 	if err != nil {
 		return nil, nil, false
 	}
-	after, err := textfile.Decode(old.Data)
+	after, err := old.Text()
 	if err != nil {
 		return nil, nil, false
 	}
@@ -91,7 +91,7 @@ func (old Old) catchUp() (snapshot []byte, all bool) {
 	if strings.EqualFold(filepath.Ext(old.path), ".ipynb") {
 		return nil, false // its parts are cells, not lines
 	}
-	return merge(old.Snapshot, old.Data, func(line int) bool { return old.Shown(line, line) })
+	return old.merge(old.Data, func(line int) bool { return old.Shown(line, line) })
 }
 
 // CatchUp is catchUp after an edit that made after of before.
@@ -122,7 +122,7 @@ func (old Old) CatchUp(before, after *textfile.Text) []byte {
 			}
 		}
 	}
-	snapshot, _ := merge(old.Snapshot, after.Bytes(), func(n int) bool {
+	snapshot, _ := old.merge(after.Bytes(), func(n int) bool {
 		if known, ok := edited[n]; ok {
 			return known
 		}
@@ -131,23 +131,23 @@ func (old Old) CatchUp(before, after *textfile.Text) []byte {
 	return snapshot
 }
 
-// merge returns the text before with those changes to the text after whose lines were shown. The
+// merge returns the snapshot with those changes to the text after whose lines were shown. The
 // result is nil if it is not known.
-func merge(before, after []byte, shown func(line int) bool) (merged []byte, all bool) {
-	was, err := textfile.Decode(before)
-	if err != nil || before == nil {
+func (old Old) merge(after []byte, shown func(line int) bool) (merged []byte, all bool) {
+	was, err := old.Before()
+	if err != nil || old.Snapshot == nil {
 		return nil, false
 	}
-	is, err := textfile.Decode(after)
+	is, err := old.decode(after)
 	if err != nil || len(Form(was, is)) > 0 {
 		return nil, false
 	}
-	old, now := strings.SplitAfter(was.Raw(), "\n"), strings.SplitAfter(is.Raw(), "\n")
+	lines, now := strings.SplitAfter(was.Raw(), "\n"), strings.SplitAfter(is.Raw(), "\n")
 	var out strings.Builder
-	line, at := 0, 0 // numbers of lines before those that come next, in old and now
+	line, at := 0, 0 // numbers of lines before those that come next, in lines and now
 	upTo := func(end int) {
 		for ; line < end; line, at = line+1, at+1 {
-			out.WriteString(old[line])
+			out.WriteString(lines[line])
 		}
 	}
 	all = true
@@ -173,7 +173,7 @@ func merge(before, after []byte, shown func(line int) bool) (merged []byte, all 
 					added++
 				}
 			}
-			removed := strings.Join(old[line:line+gone], "")
+			removed := strings.Join(lines[line:line+gone], "")
 			if gone > 0 && added == 0 && !shown(at+1) && !shown(at) {
 				out.WriteString(removed)
 				all = false
@@ -190,7 +190,7 @@ func merge(before, after []byte, shown func(line int) bool) (merged []byte, all 
 			line, at = line+gone, at+added
 		}
 	}
-	upTo(len(old))
+	upTo(len(lines))
 	return textfile.Encode(out.String(), was.Encoding()).Bytes(), all
 }
 

@@ -35,7 +35,7 @@ func TestMerge(t *testing.T) {
 		}
 		from, to := rnd.IntN(45), rnd.IntN(45)
 		shown := func(n int) bool { return from <= n && n <= to }
-		got, all := merge([]byte(before), []byte(after), shown)
+		got, all := (Old{Snapshot: []byte(before)}).merge([]byte(after), shown)
 		if got == nil {
 			t.Fatal("no result")
 		}

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )
@@ -75,12 +80,19 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		src = io.TeeReader(src, hash)
 	}
 	text, encoding := decode(r.file.head, src)
-	p, err := readText(ctx, text, request{
+	q := request{
 		path: r.shown, size: r.file.info.Size(), offset: r.file.offset, limit: r.in.Limit,
 		budget: r.MaxTokens * bytesPerToken, decoded: encoding != "",
-	})
+	}
+	p, err := readText(ctx, text, q)
 	if err != nil {
 		return Output{}, err
+	}
+	if p.invalid && encoding == "" && r.older() {
+		q.size = int64(len(r.decoded))
+		if p, err = readText(ctx, bytes.NewReader(r.decoded), q); err != nil {
+			return Output{}, err
+		}
 	}
 	if r.file.info.Size() <= hashedTo && p.total >= 0 {
 		hash.Sum(r.file.hash[:0])
@@ -110,6 +122,31 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		out.shown = r.texts(out.shown...)
 	}
 	return out, nil
+}
+
+// older decodes a file that is not UTF-8. It reports whether it could, and adds a note on the
+// encoding, or on why it is not known.
+func (r *reading) older() bool {
+	size := r.file.info.Size()
+	if size == 0 || size > file.MaxEdit {
+		return false
+	}
+	data, err := io.ReadAll(io.NewSectionReader(r.file, 0, size))
+	if err != nil {
+		return false
+	}
+	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, r.file.Name(), data))
+	var f *textfile.Unknown
+	switch {
+	case errors.As(err, &f):
+		r.notes = append(r.notes, "the file "+plain.Line(f.Fact)+". "+strings.TrimSuffix(f.Next, "."))
+		return false
+	case err != nil || !t.Encoding().Legacy():
+		return false
+	}
+	r.decoded = []byte(t.Raw())
+	r.notes = append(r.notes, fmt.Sprintf("the file is encoded as %s; Edit keeps that", t.Encoding()))
+	return true
 }
 
 // upTo stores at most max bytes and ignores the rest. A file may be larger than its

@@ -61,6 +61,9 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 		if len(d) > 0 {
 			return nil, nil, notEmpty()
 		}
+		if err := Misfit("new_string", e.New, t.enc, 1); err != nil {
+			return nil, nil, err
+		}
 		return Encode(e.New, t.enc), []Place{{Lines{1, 1}, Lines{1, 1 + inner(e.New)}}}, nil
 	}
 	spans, err := find(d, e)
@@ -79,7 +82,36 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	if !done {
 		return nil, nil, sameExceptEndings()
 	}
-	return &Text{t.splice(d, changes), t.enc}, e.places(d, spans, changes), nil
+	places := e.places(d, spans, changes)
+	if t.enc.Legacy() {
+		for i, c := range changes {
+			if err := Misfit("new_string", c.text, t.enc, places[i].New.First+bytes.Count(d[spans[i].from:max(spans[i].from, c.from)], []byte{'\n'})); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	after, err := t.edited(d, changes)
+	return after, places, err
+}
+
+// edited returns the Text after changes. A text in an older encoding that now declares another
+// one is converted.
+func (t *Text) edited(d []byte, changes []change) (*Text, error) {
+	after := &Text{data: t.splice(d, changes), enc: t.enc, hint: t.hint}
+	if !t.enc.Legacy() {
+		return after, nil
+	}
+	after.text, _ = t.enc.charset().decode(after.data)
+	enc, known := lookup(declared(after.text, t.hint))
+	if was, _ := lookup(declared(t.text, t.hint)); !known || enc == was || enc == t.enc {
+		return after, nil
+	}
+	if err := Misfit("the file", string(after.text), enc, 1); err != nil {
+		return nil, err
+	}
+	converted := Encode(string(after.text), enc)
+	converted.hint = t.hint
+	return converted, nil
 }
 
 // check rejects edits that are invalid for any file.
@@ -109,7 +141,7 @@ func same() error {
 func sameExceptEndings() error {
 	return &fault.Fault{
 		Fact: "stays as it is: old_string and new_string differ only in line endings, and an edit keeps those of the file",
-		Next: "To change line endings, write the file whole, or use a program such as dos2unix.",
+		Next: "To change line endings, use a program such as dos2unix or unix2dos.",
 	}
 }
 
