@@ -128,10 +128,8 @@ func lookup(label string, html bool) (enc Encoding, known bool) {
 		return UTF8, true
 	}
 	if html {
-		if e, err := htmlindex.Get(name); err == nil {
-			if canonical, err := htmlindex.Name(e); err == nil {
-				return named(canonical)
-			}
+		if enc, ok := whatwg(label); ok {
+			return enc, true
 		}
 	}
 	if canonical, ok := aliases[name]; ok {
@@ -152,12 +150,20 @@ func lookup(label string, html bool) (enc Encoding, known bool) {
 	if enc, ok := named(name); ok {
 		return enc, true
 	}
-	if e, err := htmlindex.Get(name); err == nil {
-		if canonical, err := htmlindex.Name(e); err == nil {
-			return named(canonical)
-		}
+	return whatwg(label)
+}
+
+// whatwg looks a label up in the WHATWG Encoding Standard.
+func whatwg(label string) (Encoding, bool) {
+	e, err := htmlindex.Get(label)
+	if err != nil {
+		return UTF8, false
 	}
-	return UTF8, false
+	name, err := htmlindex.Name(e)
+	if err != nil {
+		return UTF8, false
+	}
+	return named(name)
 }
 
 // normalLabel returns a label in lower case, with hyphens for underscores, and without what Vim and

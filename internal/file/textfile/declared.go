@@ -35,7 +35,7 @@ var (
 	inEmacs = regexp.MustCompile(`-\*-(?:.*;)?[ \t]*coding[ \t]*:[ \t]*([\w.-]+)[ \t]*(?:;.*)?-\*-`)
 	atEnd   = regexp.MustCompile(`(?s)Local Variables:.*\n.*?[ \t]coding[ \t]*:[ \t]*([\w.-]+)|(?s)Local Variables:.*\ncoding[ \t]*:[ \t]*([\w.-]+)`)
 	// Vim, options.txt, modeline
-	inVim = regexp.MustCompile(`(?:^|\s)(?:vim?|Vim|ex)\d*[<=>]?\d*:.*?[\s:](?:fileencoding|fenc|encoding|enc)=([\w.-]+)`)
+	inVim = regexp.MustCompile(`(?:^|\s)(?:vim?|Vim|ex)\d*[<=>]?\d*:(?:.*[\s:])?(?:fileencoding|fenc|encoding|enc)=([\w.-]+)`)
 	// gettext, the header of a PO file
 	inPO = regexp.MustCompile(`(?m)^"Content-Type: text/plain; charset=([\w.-]+)\\n"`)
 )
