@@ -84,34 +84,32 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	}
 	places := e.places(d, spans, changes)
 	if t.enc.Legacy() {
-		for i, c := range changes {
-			if err := Misfit("new_string", c.text, t.enc, places[i].New.First+bytes.Count(d[spans[i].from:max(spans[i].from, c.from)], []byte{'\n'})); err != nil {
-				return nil, nil, err
-			}
-		}
+		after, err := t.applyOlder(d, spans, changes, places)
+		return after, places, err
 	}
-	after, err := t.edited(d, changes)
-	return after, places, err
+	return &Text{data: t.splice(d, changes), enc: t.enc, hint: t.hint}, places, nil
 }
 
-// edited returns the Text after changes. A text in an older encoding that now declares another
-// one is converted.
-func (t *Text) edited(d []byte, changes []change) (*Text, error) {
-	after := &Text{data: t.splice(d, changes), enc: t.enc, hint: t.hint}
-	if !t.enc.Legacy() {
+// applyOlder applies changes to a text in an older encoding. It converts the text if it then declares
+// another one.
+func (t *Text) applyOlder(d []byte, spans []span, changes []change, places []Place) (*Text, error) {
+	text := (&Text{data: d}).splice(d, changes)
+	enc, known := lookup(declared(text, t.hint))
+	if was, _ := lookup(declared(d, t.hint)); known && enc != was && enc != t.enc {
+		if err := Misfit("the file", string(text), enc, 1); err != nil {
+			return nil, err
+		}
+		after := Encode(string(text), enc)
+		after.hint = t.hint
 		return after, nil
 	}
-	after.text, _ = t.enc.charset().decode(after.data)
-	enc, known := lookup(declared(after.text, t.hint))
-	if was, _ := lookup(declared(t.text, t.hint)); !known || enc == was || enc == t.enc {
-		return after, nil
+	for i, c := range changes {
+		before := d[spans[i].from:max(spans[i].from, c.from)] // what old_string and new_string have in common
+		if err := Misfit("new_string", c.text, t.enc, places[i].New.First+bytes.Count(before, []byte{'\n'})); err != nil {
+			return nil, err
+		}
 	}
-	if err := Misfit("the file", string(after.text), enc, 1); err != nil {
-		return nil, err
-	}
-	converted := Encode(string(after.text), enc)
-	converted.hint = t.hint
-	return converted, nil
+	return &Text{data: t.splice(d, changes), enc: t.enc, text: text, hint: t.hint}, nil
 }
 
 // check rejects edits that are invalid for any file.
