@@ -216,6 +216,10 @@ func (r *searching) decode(path string, data []byte) ([]byte, bool) {
 		path = r.in.Path
 	}
 	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, path, data))
+	var several *textfile.Unknown
+	if errors.As(err, &several) && several.Text != nil {
+		return several.Text, true
+	}
 	if err != nil || !t.Encoding().Legacy() {
 		return nil, false
 	}

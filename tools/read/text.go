@@ -138,6 +138,10 @@ func (r *reading) older() bool {
 	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, r.file.Name(), data))
 	var f *textfile.Unknown
 	switch {
+	case errors.As(err, &f) && f.Text != nil:
+		r.decoded = f.Text
+		r.notes = append(r.notes, fmt.Sprintf("the file is encoded as %s; some of its characters have several codes in it, so Edit refuses it", f.Encoding))
+		return true
 	case errors.As(err, &f):
 		r.notes = append(r.notes, "the file "+plain.Line(f.Fact)+". "+strings.TrimSuffix(f.Next, "."))
 		return false

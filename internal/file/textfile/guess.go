@@ -36,13 +36,17 @@ func (g guess) fault() error {
 		next = fmt.Sprintf("Convert a copy with \"iconv -f %s -t UTF-8\", edit that and convert it back.", g.iconv)
 	}
 	if g.guessed {
-		return &Unknown{fault.Fault{Fact: g.is, Next: next}}
+		return &Unknown{Fault: fault.Fault{Fact: g.is, Next: next}}
 	}
 	return &fault.Fault{Fact: g.is, Next: next}
 }
 
 // Unknown is the fault of text in an older encoding that is not known, or not the declared one.
-type Unknown struct{ fault.Fault }
+type Unknown struct {
+	fault.Fault
+	Encoding Encoding // with Text
+	Text     []byte   // not nil: the declared encoding has this text, but encodes it to other bytes
+}
 
 // Unwrap returns the Fault.
 func (u *Unknown) Unwrap() error { return &u.Fault }

@@ -133,6 +133,7 @@ func TestWrongDeclarations(t *testing.T) {
 		"a mark, declared windows-1251":     {"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"windows-1251\"?>\nПривет", Hint{}, "UTF-8 with a byte order mark"},
 		"not Shift JIS":                     {"# coding: cp932\nx\xa0\xff\n", Hint{Path: "a.py"}, "declares the encoding shift_jis, but has bytes that are not, first in line 2"},
 		"not Big5":                          {"<meta charset=big5>\n\n\n\xff\xff", Hint{}, "declares the encoding big5, but has bytes that are not, first in line 4"},
+		"several codes":                     {"# coding: cp932\n\x87\x9a\n", Hint{Path: "a.py"}, "is shift_jis text with characters that have several codes in it, first in line 2"},
 		"declared UTF-8":                    {"# coding: utf-8\ncaf\xe9 x\n", Hint{Path: "a.py"}, "is not UTF-8 and declares no encoding; a guess is windows-1252"},
 		"an encoding that nobody knows":     {"# coding: johab\ncaf\xe9 x\n", Hint{Path: "a.py"}, "is not UTF-8 and declares no encoding; a guess is windows-1252"},
 		"ASCII that declares Greek":         {"<meta charset=iso-8859-7>\n", Hint{}, "iso-8859-7"},

@@ -115,8 +115,14 @@ func (t *Text) older() (*Text, error) {
 		return t, nil
 	case enc.Legacy() && controls(t.data[:min(len(t.data), sampled)])*32 <= min(len(t.data), sampled):
 		text, ok := enc.charset().decode(t.data)
-		if !ok {
+		if !ok && text != nil && !bytes.Contains(text, []byte("\uFFFD")) {
 			return nil, &Unknown{fault.Fault{
+				Fact: fmt.Sprintf("is %s text with characters that have several codes in it, first in line %d", enc, misfit(t.data, enc)),
+				Next: "It can be read, but not edited: change it with a script.",
+			}, enc, text}
+		}
+		if !ok {
+			return nil, &Unknown{Fault: fault.Fault{
 				Fact: fmt.Sprintf("declares the encoding %s, but has bytes that are not, first in line %d", enc, misfit(t.data, enc)),
 				Next: "Correct the declaration, or edit the file with a script.",
 			}}
