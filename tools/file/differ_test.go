@@ -74,7 +74,7 @@ var forms = []form{
 // TestDifferential compares Read, Edit and NotebookEdit with a decoder and with models of bytes and
 // JSON, on random texts in all encodings and with all line endings.
 func TestDifferential(t *testing.T) {
-	n := testscale.N(60, 3000)
+	n := testscale.N(60, 1000)
 	counts := map[string]int{}
 	for seed := range n {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -88,7 +89,8 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	if p.invalid && encoding == "" && r.older() {
+	// A part of a text in an older encoding may be valid UTF-8 by chance.
+	if (p.invalid || !utf8.Valid(seen.Bytes()) && seen.Len() <= snapshot.MaxFile) && encoding == "" && r.older() {
 		q.size = int64(len(r.decoded))
 		if p, err = readText(ctx, bytes.NewReader(r.decoded), q); err != nil {
 			return Output{}, err
