@@ -54,6 +54,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 	resp = c.logged(ctx, resp, nil)
 	c.sum(resp, err)
 	c.remember(resp)
+	c.reportLost(ctx, resp)
 	c.deliver(ctx, resp)
 	return resp, nil
 }

@@ -141,7 +141,7 @@ func (w *Workspace) Placed(text string) string {
 func (w *Workspace) Env() *tools.Env {
 	view := w.Session.View()
 	return &tools.Env{
-		Session: view,
+		Session: view, Patient: true,
 		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
 			if workspace.Containing(w.roots.Paths(), canonical) == "" && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {
 				return fmt.Errorf("%s is outside the workspace", literal)
