@@ -78,7 +78,8 @@ func (c *call) newEnv() *tools.Env {
 	env.AskUser, env.Later = c.askUser, c.newLater()
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
-		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
+		Uncontained: c.Uncontained,
+		ReadDenied:  kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
 		HidingRule: func(path string) string { return kept.Rule(policy.Read, path) },
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
 			return c.p.restrictedPaths(ctx, c.rules.HidingRules(env.Session.Dir, c.agreed), rootsOf(env.Session), c.grants)

@@ -198,6 +198,8 @@ type Request struct {
 	// Unrun reports that the call is only decided, as any other is: the answer of an allowed one is
 	// empty. The program of an agent asks so before it does something by itself.
 	Unrun bool
+	// Uncontained reports that the one who makes an Unrun call runs outside of the sandbox.
+	Uncontained bool
 	// Elicit shows a form of an upstream server to the client's user. It fails
 	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)

@@ -14,6 +14,9 @@ func TestProtected(t *testing.T) {
 		"/ws/.cursor/mcp.json": Ask, "/ws/sub/.cursor": Ask, "/ws/.CURSOR/x": Ask, "/ws/.cur\u017for/x": Ask, "/ws/.devcontainer/devcontainer.json": Ask,
 		"/ws/.cargo/config": Ask, "/ws/.cargo/config.toml": Ask, "/ws/a/.Cargo/Config.toml": Ask, "/ws/.jj/repo/config.toml": Ask, "/ws/.hg/hgrc": Ask,
 		"/ws/opencode.json": Ask, "/ws/.yarnrc.yml": Ask, "/ws/.pnpmfile.cjs": Ask, "/ws/.gitattributes": Ask, "/ws/.gdbinit": Ask,
+		"/ws/.github/hooks/x.json": Ask, "/ws/.clinerules/hooks/PreToolUse": Ask, "/ws/.config/mise/config.toml": Ask, "/ws/a/.config/mise.toml": Ask, "/ws/mise.local.toml": Ask,
+		"/ws/.amp/settings.json": Ask, "/ws/.rovodev/mcp.json": Ask, "/ws/.lvimrc": Ask, "/ws/.autoenv": Ask, "/ws/.shadowenv.d/x.lisp": Ask, "/ws/.yarn/releases/yarn.cjs": Ask, "/ws/.yarn/plugins/x.cjs": Ask,
+		"/ws/.github/workflows/x.yml": Allow, "/ws/.clinerules/a.md": Allow, "/ws/.yarn/cache/x.zip": Allow, "/ws/.config/x": Allow,
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
