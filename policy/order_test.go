@@ -52,7 +52,7 @@ var voices = []voice{
 }
 
 func (s *speech) target(path string, a Access) {
-	s.r.Parts.Targets = append(s.r.Parts.Targets, Target{path, path, a})
+	s.r.Parts.Targets = append(s.r.Parts.Targets, Target{Literal: path, Canonical: path, Access: a})
 }
 
 func newSpeech(said ...voice) *speech {
