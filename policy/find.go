@@ -118,7 +118,7 @@ func (l *list) allParts(c *call) match {
 // protection of names; only rules on paths do.
 func (c *call) lifted(m match) match {
 	for _, t := range c.targets {
-		if t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
+		if t.protected() != "" && c.p.lists[Allow].opening(t, t.opener()).rule == nil {
 			return match{}
 		}
 	}

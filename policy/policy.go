@@ -167,6 +167,9 @@ type Config struct {
 	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
 
+	// Programs finds the files that git's configuration makes git run. If nil, there are none.
+	Programs Programs
+
 	// Destructive allows commands that only destroy files that could be restored, in every mode
 	// but ModeManual.
 	Destructive bool
@@ -185,6 +188,16 @@ type Secrets interface {
 	Secret(path string) (Secret, bool)
 	// Below reports whether a folder may contain such a file. It reads no files.
 	Below(folder string) bool
+}
+
+// Programs finds the files that the configuration of repositories makes git run or read as
+// settings, such as the folder of core.hooksPath. Paths are canonical.
+type Programs interface {
+	// Program returns the path of such a file or folder that is path or holds it; "" if none does.
+	// root is the workspace folder that holds path.
+	Program(path, root string) string
+	// Below returns those of the repository at a root.
+	Below(root string) []string
 }
 
 // Secret describes why a file may hold credentials.
@@ -213,7 +226,8 @@ type Policy struct {
 	guarded      []folder
 	home         folder
 	secrets      Secrets // nil if there are no secrets
-	addTo        string  // settings file for further rules; "" if unknown
+	programs     Programs
+	addTo        string // settings file for further rules; "" if unknown
 	warnings     []string
 	destructive  bool // see Config.Destructive
 }
@@ -224,7 +238,7 @@ func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
-		home: newFolder(cfg.Home), secrets: cfg.Secrets,
+		home: newFolder(cfg.Home), secrets: cfg.Secrets, programs: cfg.Programs,
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo, hosts: cfg.Hosts, destructive: cfg.Destructive,
 	}

@@ -77,6 +77,11 @@ type Policy struct {
 	// They are mounted read-only. Absent paths can be created; the caller must
 	// check for them afterwards.
 	Protect []string
+	// Instead maps files and folders below Write to what the command sees in their place: a link
+	// for a file, and a folder for a folder. It can neither change the path nor replace what is
+	// mounted there, but change what the link names, or the folder holds. Where that cannot be
+	// mounted, the path is read-only.
+	Instead map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
 	// PrivateTemp puts TempDir over /tmp and /var/tmp, where programs expect that they may write. It
@@ -155,6 +160,9 @@ func (p Policy) check() error {
 	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers, p.Exact)
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
+	}
+	for path, other := range p.Instead {
+		all = append(all, path, other)
 	}
 	for _, path := range all {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
