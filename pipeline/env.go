@@ -54,6 +54,14 @@ func (c *call) newEnv() *tools.Env {
 		}
 		return refused(d)
 	})
+	env.Denied = func(path string) bool {
+		canonical, err := workspace.Canonical(path)
+		if err != nil {
+			canonical = path
+		}
+		target := policy.Target{Literal: path, Canonical: canonical, Access: policy.Read}
+		return c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more).Behavior == policy.Deny
+	}
 	env.Secrets = func(folder string) func(string) bool {
 		if !c.rules.SecretsBelow(folder) {
 			return nil

@@ -62,6 +62,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		c.p.Events.Retract(v.Owner(), approvalSource(number))
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	shown, preview := about, tools.Preview{}
@@ -90,6 +91,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		}
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	return c.pend(d, shown)

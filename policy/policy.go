@@ -98,6 +98,10 @@ type Request struct {
 	// matched with the path.
 	Match func(b Behavior, pattern string) bool
 
+	// Mentions lists files that the input of another program may name. Only deny and ask
+	// rules on paths apply to them.
+	Mentions []Target
+
 	// Links maps the canonical path of a file that the call changes to a protected name, if a
 	// link with this name leads to the file or to a folder above it.
 	Links map[string]string

@@ -30,6 +30,12 @@ type Env struct {
 	Patient  bool             // the client asked for progress, by which most clients extend their timeout
 	Waiting  func()           // releases the call's slot, for a call that only waits from now on
 
+	// Denied reports whether the rules refuse to read a path, in any mode and without a question,
+	// so that nothing about it may be revealed. It is nil where nothing is denied.
+	Denied func(path string) bool
+	// Notes holds what Prepare has to say about the input. The pipeline adds it to the answer.
+	Notes []string
+
 	// Approvable reports whether the user can be asked about a call.
 	Approvable bool
 

@@ -163,7 +163,7 @@ func newBash(o Options) *tools.Tool {
 		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			in.Command = shellsafe.Normalize(in.Command)
-			j := judge(env, o.Commands, in.Command)
+			j := judgeWith(env, o.Commands, in.Command, in.Stdin || in.TTY)
 			if in.Stdin || in.TTY {
 				j.distrust = "its input is not known yet"
 			}
