@@ -20,7 +20,7 @@ func TestProtected(t *testing.T) {
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
-		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
 			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestProtectedByRule(t *testing.T) {
 	} {
 		p := New(Config{Rules: fileRules("/cfg/settings.json", "", entry{"allow", rule}), Roots: []string{"/ws"}})
 		const path = "/ws/.cargo/config.toml"
-		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want.write {
+		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want.write {
 			t.Errorf("%s: %v, want %v", rule, d.Behavior, want.write)
 		}
 		opened := slices.DeleteFunc(Protected(), func(name string) bool { return slices.Contains(p.Unopened(), name) })
