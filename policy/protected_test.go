@@ -91,10 +91,10 @@ func TestPrograms(t *testing.T) {
 		}
 		p := New(c)
 		for path, want := range map[string]Behavior{"/ws/tools/hooks/pre-commit": want, "/ws/tools/free": Allow, "/ws/cfg/shared": Ask, "/ws/cfg/shared2": Allow} {
-			if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+			if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
 				t.Errorf("%s: %s: %v, want %v", rule, path, d.Behavior, want)
 			}
-			if d := p.CheckPath("Read", nil, Target{path, path, Read}, "/ws", nil); d.Behavior != Allow {
+			if d := p.CheckPath("Read", nil, Target{Literal: path, Canonical: path, Access: Read}, "/ws", nil); d.Behavior != Allow {
 				t.Errorf("%s: reading %s: %v", rule, path, d.Behavior)
 			}
 		}
