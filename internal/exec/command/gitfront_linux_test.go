@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // frontSetup makes a repository with hidden files (.env, secrets/), a protected one
@@ -29,8 +31,8 @@ touch -d 2020-01-01 f src/s .env secrets/a .vscode/settings.json; git update-ind
 `
 
 // frontState prints the commit, the branch, the index and the files that are not hidden.
-const frontState = `git rev-parse HEAD; git symbolic-ref -q HEAD; git ls-files -sv; git stash list | wc -l
-find . -path ./.git -prune -o -path ./secrets -prune -o -name .env -o -type f -print | sort | while read -r p; do echo "$p $(cat "$p")"; done`
+const frontState = `git cat-file commit HEAD; git symbolic-ref -q HEAD; git ls-files -sv; git stash list | wc -l
+find . -name .git -prune -o -path ./secrets -prune -o -name .env -o -type f -print | sort | while read -r p; do echo "$p $(cat "$p")"; done`
 
 // frontCases lists commands. refused tells that the command must be refused before anything
 // changed; otherwise it must end as plain git does.
@@ -124,12 +126,12 @@ func TestGitFront(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts hundreds of processes")
 	}
-	for _, tt := range frontCases {
+	for _, tt := range testscale.Sample(frontCases, testscale.N(12, len(frontCases))) {
 		t.Run(tt.script, func(t *testing.T) {
 			t.Parallel()
 			c, root := guardedCommands(t, nil)
 			plain := func(dir, script string) string {
-				cmd := exec.Command("sh", "-c", script)
+				cmd := exec.Command("sh", "-c", "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.com GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.com; "+script)
 				cmd.Dir = dir
 				cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_DATE=2026-01-02T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-02T00:00:00Z", "GIT_EDITOR=true")
 				out, _ := cmd.CombinedOutput()
@@ -153,7 +155,7 @@ func TestGitFront(t *testing.T) {
 				}
 				return paths
 			}
-			dates := "export GIT_AUTHOR_DATE=2026-01-02T00:00:00Z GIT_COMMITTER_DATE=2026-01-02T00:00:00Z GIT_EDITOR=true; "
+			dates := "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.com GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.com GIT_AUTHOR_DATE=2026-01-02T00:00:00Z GIT_COMMITTER_DATE=2026-01-02T00:00:00Z GIT_EDITOR=true; "
 			r, err := c.Start(t.Context(), Spec{Script: dates + tt.script, Dir: here, Owner: "o", Name: "n", Hide: in(".env", "secrets"), Protect: in(".vscode")})
 			if err != nil {
 				t.Fatal(err)
