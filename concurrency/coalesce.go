@@ -21,7 +21,7 @@ func NewGroup(s *Scheduler) *Group { return &Group{s: s, flights: map[string]*fl
 // flight is one execution.
 type flight struct {
 	generation uint64
-	cancel     context.CancelFunc
+	cancel     context.CancelCauseFunc
 	done       chan struct{}
 	waiting    []*Ticket // calls that wait for its result; one of them holds the slot it uses
 
@@ -57,12 +57,12 @@ func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Co
 		value, err = g.wait(ctx, t, key, fl)
 		return value, true, err
 	}
-	fctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	fctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	fl = &flight{generation: g.s.current(), cancel: cancel, done: make(chan struct{}), waiting: []*Ticket{t}}
 	g.flights[key] = fl
 	g.mu.Unlock()
 	go func() {
-		defer cancel()
+		defer cancel(nil)
 		defer g.endFlight(key, fl)
 		defer func() {
 			if v := recover(); v != nil {
@@ -127,8 +127,11 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 	}
 	g.mu.Unlock()
 	if left == 0 {
-		fl.cancel()
+		fl.cancel(context.Cause(ctx))
 		<-fl.done // work begun for this call must end before its place is free
+		if fl.err == nil && fl.panicked == nil {
+			return fl.value, nil
+		}
 	}
 	return nil, context.Cause(ctx)
 }

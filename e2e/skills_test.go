@@ -106,6 +106,42 @@ func TestSkillsChange(t *testing.T) {
 	}
 }
 
+// TestSkillRules checks that rules, hooks and the audit log see reads of files of skills.
+func TestSkillRules(t *testing.T) {
+	t.Parallel()
+	root, outside := t.TempDir(), t.TempDir()
+	dir := filepath.Join(root, "skills")
+	writeSkill(t, dir, "good", "Does it.")
+	for name, text := range map[string]string{".env": "K=1\n", "sub.md": "sub\n", "hooked.md": "hooked\n", "open.md": "open\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "good", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings, log := filepath.Join(outside, "s.json"), filepath.Join(outside, "audit.log")
+	if err := os.WriteFile(settings, []byte(`{"permissions":{"deny":["Read(**/.env)"],"ask":["Read(**/sub.md)"]},"hooks":{"PreToolUse":[{"matcher":"Read","hooks":[{"type":"command","command":"if grep -q hooked.md; then echo no >&2; exit 2; fi"}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := stdioWith(t, root, "--skills", dir, "--settings", settings, "--audit", log)
+	w.exchange(t, initialize)
+	w.exchange(t, initialized)
+	for i, c := range []struct{ file, want string }{
+		{".env", "Read: refused by policy: the deny rule Read(**/.env) covers "}, {"sub.md", "Read: refused by policy: the ask rule Read(**/sub.md) covers "},
+		{"hooked.md", "Read: refused by policy: the hook "}, {"open.md", `"text":"open\n"`}, {"none.md", "cannot be read: no such file or directory"},
+	} {
+		answer := last(w.exchange(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"skill://good/%s"}}`, i+1, c.file)))
+		if !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %s\nwant %s", c.file, answer, c.want)
+		}
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(data), `"tool":"Read"`); n != 5 || strings.Count(string(data), `"outcome":"refused"`) != 3 || strings.Count(string(data), `"outcome":"permitted"`) != 2 {
+		t.Errorf("the audit log:\n%s", data)
+	}
+}
+
 // TestProfileURLs checks that a profile has its own list and its own calls at /mcp/NAME, with
 // and without sessions, and that a session stays in its profile.
 func TestProfileURLs(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 //	serve ARG...         starts `mcp-toolset stdio ARG...` here and initializes it; stops an earlier one
 //	ask TOOL JSON        makes a call and prints its answer; with ! it must be an error
 //	send TOOL JSON       makes a call without waiting
-//	cancel               cancels the call that was sent last
+//	cancel [REASON]      cancels the call that was sent last
 //	answer               prints the next answer to sent calls, in the order of sending
 //	end                  closes the server's input and waits until it ends
 //	keep NAME REGEXP     sets a variable to the match of the first group in the last output
@@ -167,12 +167,12 @@ func sendCommand(ts *testscript.TestScript, neg bool, args []string) {
 	t.sent = append(t.sent, t.call(ts, args))
 }
 
-func cancelCommand(ts *testscript.TestScript, _ bool, _ []string) {
+func cancelCommand(ts *testscript.TestScript, _ bool, args []string) {
 	t := running(ts)
 	if len(t.sent) == 0 {
 		ts.Fatalf("nothing was sent")
 	}
-	_, err := fmt.Fprintf(t.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", t.sent[len(t.sent)-1])
+	_, err := fmt.Fprintf(t.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`+"\n", t.sent[len(t.sent)-1], strings.Join(args, " "))
 	ts.Check(err)
 	t.sent = t.sent[:len(t.sent)-1] // it is not answered
 }

@@ -33,16 +33,19 @@ const resolveTime = 10 * time.Second
 // checked for reading, that of any other call for editing.
 func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	r, env := c.prepared, c.env
+	var err error
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, As: r.As, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
 		Match: r.Matcher(base), Readable: c.p.readable(env.Session), Own: r.Check(env), Hook: c.opinion,
 	}
+	if req.Mentions, err = c.mentions(ctx); err != nil {
+		return policy.Decision{}, err
+	}
 	c.target, c.access = nil, policy.Edit
 	if r.Facts.ReadOnly {
 		c.access = policy.Read
 	}
-	var err error
 	if parts := r.Parts(env); parts != nil {
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err

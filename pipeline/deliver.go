@@ -2,15 +2,30 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"unicode/utf8"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 
 // maxEvents is the limit of the events in an answer, in characters.
 const maxEvents = 2000
+
+// reportLost adds an event for a call that goes on as a task although its client has stopped
+// waiting for the answer that names the task.
+func (c *call) reportLost(ctx context.Context, resp *tools.Response) {
+	if c.depth > 0 || resp == nil || resp.Did == nil || resp.Did.Task == "" || !errors.Is(context.Cause(ctx), tools.ErrGaveUp) {
+		return
+	}
+	c.p.Events.Add(c.Session.View().Owner(), event.Event{
+		Source: "task " + resp.Did.Task,
+		Text:   fmt.Sprintf("The client stopped waiting for %s (%s). It goes on as task %s: TaskOutput waits for it, TaskStop ends it.", c.tool.Name, plain.Line(c.prepared.Summary), resp.Did.Task),
+	})
+}
 
 // deliver adds the events of the session to the answer of a client's call, in a block of
 // their own. A longer text is stored. The rest of the answer is as without events. A call

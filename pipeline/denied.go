@@ -39,7 +39,7 @@ const (
 func (p *Pipeline) restrictedPaths(ctx context.Context, rules policy.HidingRules, roots []string, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	out.Grants = grants
-	out.Unchanged = slices.DeleteFunc(protected(roots), func(path string) bool { return mayChange(grants, path) })
+	out.Unchanged = slices.DeleteFunc(append(protected(roots), present(p.Policy.Programs(roots))...), func(path string) bool { return mayChange(grants, path) })
 	out.Names = slices.DeleteFunc(p.Policy.Unopened(), func(name string) bool {
 		return name == ".git" || name == policy.ProjectFolder || slices.ContainsFunc(grants, func(g tools.Grant) bool {
 			return g.Access == policy.Edit && strings.Contains(g.Path+"/", "/"+name+"/")

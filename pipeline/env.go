@@ -20,7 +20,7 @@ func (c *call) newEnv() *tools.Env {
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), ID: c.ID, Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress, Approvable: c.Ask != nil || c.numbered(),
+		Progress: progress, Patient: c.Progress != nil, Approvable: c.Ask != nil || c.numbered(),
 	}
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was
@@ -39,6 +39,14 @@ func (c *call) newEnv() *tools.Env {
 		}
 		return refused(d)
 	})
+	env.Denied = func(path string) bool {
+		canonical, err := workspace.Canonical(path)
+		if err != nil {
+			canonical = path
+		}
+		target := policy.Target{Literal: path, Canonical: canonical, Access: policy.Read}
+		return c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more).Behavior == policy.Deny
+	}
 	env.Secrets = func(folder string) func(string) bool {
 		if !c.rules.SecretsBelow(folder) {
 			return nil

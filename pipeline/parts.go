@@ -17,7 +17,7 @@ const maxGlob = 1000
 // replaces shell patterns by the files they match now.
 func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, error) {
 	to := &policy.Parts{
-		List: from.List, Unresolved: from.Unresolved, Incomplete: from.Incomplete, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless,
+		List: c.publishing(from.List), Unresolved: from.Unresolved, Incomplete: from.Incomplete, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless,
 	}
 	for _, folders := range []struct {
 		from []string

@@ -54,16 +54,19 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
 		return agreed, nil // approved when the call was sent before
 	}
-	if store != nil && !c.Unattended && store.Take(about) {
+	number := 0
+	if store != nil && !c.Unattended {
+		number = store.Take(about)
+	}
+	if number != 0 {
+		c.p.Events.Retract(v.Owner(), approvalSource(number))
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	shown, preview := about, tools.Preview{}
-	owner, events := v.Owner(), c.p.Events
-	shown.Denied = func(n int, reason string) {
-		events.Add(owner, event.Event{Source: fmt.Sprintf("approval %d", n), Text: fmt.Sprintf("The user declined %s and wrote: %s", plain.Line(cmp.Or(about.Title, about.Tool)), strconv.Quote(plain.Text(reason)))})
-	}
+	shown.Answered = c.answered(about)
 	if c.Ask != nil || c.numbered() {
 		// The preview may change, so the approval does not cover it.
 		preview = c.previewOf(ctx)
@@ -88,10 +91,34 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		}
 		c.before.agreed = &about
 		c.agreeOnSite(about)
+		c.agreeOnPublishing(about)
 		return agreed, nil
 	}
 	return c.pend(d, shown)
 }
+
+// answered returns the function that turns the user's answers outside of the client into events
+// of the session.
+func (c *call) answered(about approval.Request) func(int, approval.Answer, string) {
+	owner, events := c.Session.View().Owner(), c.p.Events
+	what := plain.Line(cmp.Or(about.Title, about.Tool))
+	return func(n int, a approval.Answer, reason string) {
+		text := map[approval.Answer]string{
+			approval.Approved: "The user agreed to this call. Send exactly the same call again: " + what,
+			approval.Always:   "The user agreed to this call, now and later. Send the same call again: " + what,
+			approval.Denied:   "The user declined " + what,
+			approval.Lifted:   "The user took back the decline of this. A call of it asks again: " + what,
+		}[a]
+		if reason != "" {
+			text += " and wrote: " + strconv.Quote(plain.Text(reason))
+		}
+		events.Retract(owner, approvalSource(n))
+		events.Add(owner, event.Event{Source: approvalSource(n), Text: text})
+	}
+}
+
+// approvalSource returns the source of the events about an approval.
+func approvalSource(n int) string { return fmt.Sprintf("approval %d", n) }
 
 // further returns the text that describes what an approval also allows in the session, or ""
 // if it allows nothing more. An approval of a call to a site allows all calls to it, because
@@ -175,7 +202,7 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 	if reply.How == Declined {
 		if c.p.Approvals != nil && about.Session != "" {
 			for _, name := range c.names() {
-				c.p.Approvals.Decline(about.Session, name, about.Subject)
+				c.p.Approvals.Decline(about.Session, name, about.Subject, about.Answered)
 			}
 		}
 		return c.asked.Refused(), nil

@@ -15,6 +15,7 @@ type call struct {
 	// corresponds. Only deny and ask rules see it.
 	original view
 
+	mentions []*call  // one for each of Request.Mentions
 	targets  []*call  // one for each of Request.Parts.Targets
 	writable []folder // in an element of targets: the folders that may be written without asking
 }
@@ -29,6 +30,11 @@ type view struct {
 
 func (c *call) prepare(p *Policy, r *Request) {
 	c.p, c.r = p, r
+	for i := range r.Mentions {
+		m := &call{}
+		m.prepare(p, &Request{Tool: r.Tool, Aliases: r.Aliases, As: r.As, Dir: r.Dir, Target: &r.Mentions[i], Readable: r.Readable})
+		c.mentions = append(c.mentions, m)
+	}
 	if r.Parts != nil {
 		if r.Target != nil || r.Match != nil { // they are ignored if there are parts
 			parts := *r

@@ -137,6 +137,17 @@ func (c *call) unknownPart(p *Part) *Decision {
 			}
 		}
 	}
+	for b := Deny; b <= Ask; b++ {
+		for _, text := range p.Possible {
+			if m := c.p.lists[b].findRun(c, text, p.Caseless); m.rule != nil {
+				return &Decision{
+					Behavior: Ask, Layer: LayerDefault,
+					Reason: fmt.Sprintf("%s may run %s, which the %s rule %s covers", plain.Quote(p.Text), plain.Quote(text), b, plain.Quote(m.rule.text)),
+					Next:   "leave that out, or ask the user to do it",
+				}
+			}
+		}
+	}
 	return nil
 }
 

@@ -334,6 +334,9 @@ func (c *call) protected() string {
 	if name := protected(c.belowRoot(&c.literal)); name != "" {
 		return name
 	}
+	if name := c.p.program(c.real.path); name != "" {
+		return name
+	}
 	return c.r.Links[c.real.path]
 }
 

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -58,7 +59,7 @@ func (c *call) byRule(b Behavior, m match) Decision {
 // naming returns the target of the call that names path. It returns c if there is
 // none.
 func (c *call) naming(path string) *call {
-	for _, t := range c.targets {
+	for _, t := range slices.Concat(c.targets, c.mentions) {
 		if t.real.path == path || t.written() == path {
 			return t
 		}

@@ -19,6 +19,11 @@ func (m *match) earlier(r *rule) bool { return m.rule == nil || r.order < m.rule
 func (l *list) first(c *call) match {
 	var m match
 	l.onTools(c, &m)
+	for i := range c.mentions {
+		if l.behavior != Allow {
+			l.onPaths(c.mentions[i], &m)
+		}
+	}
 	if c.r.Parts != nil {
 		l.onParts(c, &m)
 		return m
@@ -52,6 +57,14 @@ func (l *list) findPossible(c *call, p *Part) (m match) {
 		}
 		return false
 	})
+	return m
+}
+
+// findRun returns the first deny or ask rule that covers a command which another one may run.
+func (l *list) findRun(c *call, text string, caseless bool) (m match) {
+	p := Part{Text: text, Name: text, Caseless: caseless}
+	l.commands.find(&m, &p, l.behavior)
+	l.onAlias(c, &p, &m)
 	return m
 }
 
@@ -118,7 +131,7 @@ func (l *list) allParts(c *call) match {
 // protection of names; only rules on paths do.
 func (c *call) lifted(m match) match {
 	for _, t := range c.targets {
-		if t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
+		if t.protected() != "" && c.p.lists[Allow].opening(t, t.opener()).rule == nil {
 			return match{}
 		}
 	}

@@ -46,6 +46,9 @@ type Part struct {
 	// Forms holds other spellings of Text, such as one without the flags before a subcommand.
 	// Deny and ask rules cover them too.
 	Forms []Form
+	// Possible lists the commands that the part runs if its program, which is not known, is a
+	// wrapper. The user is asked if a deny or ask rule covers one.
+	Possible []string
 	// Allowable reports whether a rule may allow the part. Deny and ask rules cover it in any
 	// case.
 	Allowable bool
@@ -62,6 +65,9 @@ type Part struct {
 	// Risk is the reason to ask about the part, as a clause: it destroys something or shows
 	// secrets. It is "" if no risk is known.
 	Risk string
+	// Publishes is the kind of the part if it shows something to others, as in "git push". The
+	// caller of Decide makes it a Risk if the user has not agreed to the kind in the session.
+	Publishes string
 	// Destroys reports whether the risk is only that files on this machine are destroyed.
 	Destroys bool
 }

@@ -51,6 +51,10 @@ func TestPartTexts(t *testing.T) {
 			s.r.Parts.List[0] = Part{Text: "git pushx", Name: "git pushx", Forms: []Form{{Text: "git", KnownPrefix: "git "}}}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}
 		}, "git pushx may be an alias, and the deny rule Bash(git push:*) may cover what it stands for", "use the git command itself"},
+		{"unknown wrapper", func(s *speech) {
+			s.r.Parts.List[0] = Part{Text: "onlooker run curl x", Name: "onlooker run curl x", Possible: []string{"run curl x", "curl x", "x"}}
+			s.rules = []entry{{"ask", "Bash(x *)"}, {"deny", "Bash(curl *)"}}
+		}, "onlooker run curl x may run curl x, which the deny rule Bash(curl *) covers", "leave that out, or ask the user to do it"},
 		{"blind", func(s *speech) {
 			s.r.Parts.List[0].UnknownWrites = true
 			s.rules = []entry{{"ask", "Edit(x)"}}

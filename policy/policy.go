@@ -97,6 +97,10 @@ type Request struct {
 	// matched with the path.
 	Match func(b Behavior, pattern string) bool
 
+	// Mentions lists files that the input of another program may name. Only deny and ask
+	// rules on paths apply to them.
+	Mentions []Target
+
 	// Links maps the canonical path of a file that the call changes to a protected name, if a
 	// link with this name leads to the file or to a folder above it.
 	Links map[string]string
@@ -166,6 +170,9 @@ type Config struct {
 	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
 
+	// Programs finds the files that git's configuration makes git run. If nil, there are none.
+	Programs Programs
+
 	// Destructive allows commands that only destroy files that could be restored, in every mode
 	// but ModeManual.
 	Destructive bool
@@ -184,6 +191,16 @@ type Secrets interface {
 	Secret(path string) (Secret, bool)
 	// Below reports whether a folder may contain such a file. It reads no files.
 	Below(folder string) bool
+}
+
+// Programs finds the files that the configuration of repositories makes git run or read as
+// settings, such as the folder of core.hooksPath. Paths are canonical.
+type Programs interface {
+	// Program returns the path of such a file or folder that is path or holds it; "" if none does.
+	// root is the workspace folder that holds path.
+	Program(path, root string) string
+	// Below returns those of the repository at a root.
+	Below(root string) []string
 }
 
 // Secret describes why a file may hold credentials.
@@ -212,7 +229,8 @@ type Policy struct {
 	guarded      []folder
 	home         folder
 	secrets      Secrets // nil if there are no secrets
-	addTo        string  // settings file for further rules; "" if unknown
+	programs     Programs
+	addTo        string // settings file for further rules; "" if unknown
 	warnings     []string
 	destructive  bool // see Config.Destructive
 }
@@ -223,7 +241,7 @@ func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
-		home: newFolder(cfg.Home), secrets: cfg.Secrets,
+		home: newFolder(cfg.Home), secrets: cfg.Secrets, programs: cfg.Programs,
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo, hosts: cfg.Hosts, destructive: cfg.Destructive,
 	}

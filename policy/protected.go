@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -64,12 +66,51 @@ func protected(names []string) string {
 	return ""
 }
 
+// program returns the name below its root of what git's configuration makes git run and that is
+// file or holds it; "" if nothing does.
+func (p *Policy) program(file string) string {
+	root := within(p.roots, file)
+	if p.programs == nil || root == "" {
+		return ""
+	}
+	at := p.programs.Program(file, root)
+	if at == "" {
+		return ""
+	}
+	name, err := filepath.Rel(root, at)
+	if err != nil {
+		return filepath.Base(at)
+	}
+	return filepath.ToSlash(name)
+}
+
+// Programs returns what git's configuration makes git run, of the repositories at some roots.
+func (p *Policy) Programs(roots []string) (out []string) {
+	if p.programs == nil {
+		return nil
+	}
+	for _, root := range roots {
+		out = append(out, p.programs.Below(root)...)
+	}
+	return out
+}
+
 // Protected returns the protected names. The caller owns the slice.
 func Protected() []string { return slices.Clone(protectedNames) }
 
 // namesProtected reports whether a pattern contains a protected name. The root of the
 // settings file is not part of the pattern.
 func namesProtected(p *pathPattern) bool { return protected(p.exactNames()) != "" }
+
+// opener returns what reports whether a pattern contains the protected name that the call would
+// change: any of the list, or the last part of a name in git's configuration.
+func (c *call) opener() func(*pathPattern) bool {
+	name := c.p.program(c.real.path)
+	if name == "" || protected(c.belowRoot(&c.real)) != "" || protected(c.belowRoot(&c.literal)) != "" {
+		return namesProtected
+	}
+	return func(p *pathPattern) bool { return slices.Contains(p.exactNames(), path.Base(name)) }
+}
 
 // exactNames returns the names of a pattern, with "" for each that has a wildcard.
 func (p *pathPattern) exactNames() []string {

@@ -63,3 +63,37 @@ func TestProtectedNames(t *testing.T) {
 		}
 	}
 }
+
+// ofGit names files that the configuration of git makes it run.
+type ofGit []string
+
+func (g ofGit) Program(path, root string) string {
+	for _, at := range g {
+		if path == at || strings.HasPrefix(path, at+"/") {
+			return at
+		}
+	}
+	return ""
+}
+
+func (g ofGit) Below(root string) []string { return g }
+
+// TestPrograms checks that the user is asked about changes of what git runs, unless a rule
+// contains its name.
+func TestPrograms(t *testing.T) {
+	for rule, want := range map[string]Behavior{"": Ask, "Edit(**)": Ask, "Edit(tools/**)": Ask, "Edit(tools/hooks/**)": Allow, "Edit(**/hooks/pre-commit)": Allow, "Read(tools/hooks/**)": Ask} {
+		c := Config{Roots: []string{"/ws"}, Programs: ofGit{"/ws/tools/hooks", "/ws/cfg/shared"}}
+		if rule != "" {
+			c.Rules = fileRules("/cfg/settings.json", "", entry{"allow", rule})
+		}
+		p := New(c)
+		for path, want := range map[string]Behavior{"/ws/tools/hooks/pre-commit": want, "/ws/tools/free": Allow, "/ws/cfg/shared": Ask, "/ws/cfg/shared2": Allow} {
+			if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+				t.Errorf("%s: %s: %v, want %v", rule, path, d.Behavior, want)
+			}
+			if d := p.CheckPath("Read", nil, Target{path, path, Read}, "/ws", nil); d.Behavior != Allow {
+				t.Errorf("%s: reading %s: %v", rule, path, d.Behavior)
+			}
+		}
+	}
+}

@@ -84,12 +84,12 @@ func (c *call) must() (may func(*pathPattern) bool, lifts bool) {
 	protected := c.confined() && c.protected() != ""
 	switch {
 	case secret && protected:
-		names := c.namesSecret(s)
-		return func(p *pathPattern) bool { return namesProtected(p) && names(p) }, true
+		names, named := c.namesSecret(s), c.opener()
+		return func(p *pathPattern) bool { return named(p) && names(p) }, true
 	case secret:
 		return c.namesSecret(s), true
 	case protected:
-		return namesProtected, true
+		return c.opener(), true
 	}
 	return nil, !c.confined()
 }

@@ -263,8 +263,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	if e.s.isSkillMethod(m) {
 		in.extra = sync.OnceValue(func() []byte { return e.s.skillAnswer(m, data) })
 	}
-	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(withIncoming(r.Context(), in))
+	defer cancel(nil)
 	req := &httpRequest{cancel: cancel, serverStream: r.Method == http.MethodGet}
 	if m.method != "" {
 		req.id = m.id
@@ -283,10 +283,10 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 		}
 	}()
 	if req.serverStream || m.method == string(mcp.MethodSubscriptionsListen) {
-		defer context.AfterFunc(e.streams, cancel)()
+		defer context.AfterFunc(e.streams, func() { cancel(nil) })()
 	}
 	if m.isCancel() {
-		e.sessions.cancelIn(req.session, m.cancels)
+		e.sessions.cancelIn(req.session, m.cancels, m.cause)
 	}
 	in.stream = newStream(w, in, e.s.timeouts.write)
 	in.stream.answer = func() bool { return e.sessions.answer(req) }

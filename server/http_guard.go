@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -141,7 +142,10 @@ func closeAfterAnswer(w http.ResponseWriter) {
 // resolves to this server sends that name as host. The port does not matter for
 // that.
 func (g *guard) hostAllowed(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return false // 127.0.0.1:80,evil.example
+		}
 		host = h
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))

@@ -33,7 +33,7 @@ type httpRequest struct {
 	number       uint64 // in order of arrival
 	id           string // canonical; "" if the request has no answer by id
 	serverStream bool   // a stream for messages of the server
-	cancel       context.CancelFunc
+	cancel       context.CancelCauseFunc
 
 	session   *httpSession // nil: none
 	answering bool         // too late to cancel
@@ -124,11 +124,11 @@ func (m *sessions) leave(in *incoming) {
 // cancelIn cancels the session's request with this id, or records the cancel
 // until the request arrives. It does nothing to a request whose answer is being
 // written.
-func (m *sessions) cancelIn(h *httpSession, id string) {
+func (m *sessions) cancelIn(h *httpSession, id string, cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := false
-	m.cancelWhere(func(r *httpRequest) bool {
+	m.cancelWhere(cause, func(r *httpRequest) bool {
 		is := r.session == h && r.id == id
 		found = found || is
 		return is
@@ -145,15 +145,15 @@ func (m *sessions) stopAll() {
 	defer m.mu.Unlock()
 	for _, r := range m.choose(func(*httpRequest) bool { return true }) {
 		r.stopped = true
-		r.cancel()
+		r.cancel(nil)
 	}
 }
 
 // cancelWhere cancels the requests that which selects. The caller holds mu.
-func (m *sessions) cancelWhere(which func(*httpRequest) bool) {
+func (m *sessions) cancelWhere(cause error, which func(*httpRequest) bool) {
 	for _, r := range m.choose(which) {
 		r.cancelled = r.id != "" || r.serverStream
-		r.cancel()
+		r.cancel(cause)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestUnusedSessions(t *testing.T) {
 	m := newSessions(s)
 	id := m.Generate()
 	in := &incoming{}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	if err := m.enter(in, &httpRequest{id: "n1", cancel: cancel}, id); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestEarlyCancels(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	m := newSessions(s)
 	h := m.byID[m.Generate()]
-	m.cancelIn(h, "s"+strings.Repeat("x", maxEarlyID))
+	m.cancelIn(h, "s"+strings.Repeat("x", maxEarlyID), context.Canceled)
 	if len(h.early) != 0 {
 		t.Error("a long id is kept")
 	}

@@ -113,7 +113,7 @@ func (m *sessions) remove(id string) {
 	}
 	delete(m.byID, id)
 	h.ended = true
-	m.cancelWhere(func(r *httpRequest) bool { return r.session == h })
+	m.cancelWhere(nil, func(r *httpRequest) bool { return r.session == h })
 	if h.active == 0 {
 		m.s.close(h.conv)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -35,7 +36,7 @@ func TestAnswerOrSilence(t *testing.T) {
 		s, _ := newServer(t, time.Second)
 		m := newSessions(s)
 		id := m.Generate()
-		in, req := &incoming{}, &httpRequest{id: "n1", cancel: func() {}}
+		in, req := &incoming{}, &httpRequest{id: "n1", cancel: func(error) {}}
 		if err := m.enter(in, req, id); err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +47,9 @@ func TestAnswerOrSilence(t *testing.T) {
 		for _, step := range tc.steps {
 			switch step {
 			case "cancel":
-				m.cancelIn(req.session, "n1")
+				m.cancelIn(req.session, "n1", context.Canceled)
 			case "late":
-				if m.cancelIn(req.session, "n1"); !m.mayWrite(req) {
+				if m.cancelIn(req.session, "n1", context.Canceled); !m.mayWrite(req) {
 					t.Errorf("%s: what is being answered was cancelled", tc.why)
 				}
 			case "notify":

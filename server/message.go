@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"mcp-toolset/internal/text/strictjson"
+	"mcp-toolset/tools"
 )
 
 // message holds what a transport needs to know of a JSON-RPC message before the
@@ -21,6 +24,7 @@ type message struct {
 	rawID    json.RawMessage
 	method   string // "" for a response
 	cancels  string // canonical id that notifications/cancelled names
+	cause    error  // of that cancel: context.Canceled or tools.ErrGaveUp
 	protocol string // protocol version in _meta; "" before 2026-07-28
 
 	result json.RawMessage // of a response; nil for an error
@@ -70,7 +74,7 @@ func (e *rpcError) encode() []byte {
 // to the library or to us.
 var (
 	messageKeys = strictjson.NewKeys("jsonrpc", "id", "method", "params", "result", "error")
-	paramsKeys  = strictjson.NewKeys("name", "arguments", "_meta", "requestId", "protocolVersion", "inputResponses", "requestState")
+	paramsKeys  = strictjson.NewKeys("name", "arguments", "_meta", "requestId", "reason", "protocolVersion", "inputResponses", "requestState")
 	replyKeys   = strictjson.NewKeys(permissionKey, formKey)
 	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion)
 )
@@ -166,9 +170,18 @@ func (m *message) readParams(raw json.RawMessage) error {
 		if m.cancels, err = canonicalID(params["requestId"]); err != nil {
 			return fmt.Errorf("requestId: %w", err)
 		}
+		m.cause = context.Canceled
+		var reason string
+		if json.Unmarshal(params["reason"], &reason) == nil && timeoutReason.MatchString(reason) {
+			m.cause = tools.ErrGaveUp
+		}
 	}
 	return nil
 }
+
+// timeoutReason matches the reason of a cancel that a client sends at its own timeout, such as
+// "McpError: MCP error -32001: Request timed out" of the TypeScript SDK.
+var timeoutReason = regexp.MustCompile(`(?i)time[sd]?[ _-]?out|deadline|-32001`)
 
 // isCancel reports whether the message is a cancel notification.
 func (m message) isCancel() bool {

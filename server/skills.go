@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,7 +19,9 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/pipeline"
 	"mcp-toolset/skills"
+	"mcp-toolset/tools"
 )
 
 const (
@@ -75,7 +78,12 @@ func (s *Server) offerSkills(hooks *mcpserver.Hooks) {
 	})
 	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate("skill://{name}/{+path}", "skills", mcp.WithTemplateDescription("Files of skills. SKILL.md has the instructions.")),
 		func(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			data, mime, err := s.Skills.Now().Read(r.Params.URI)
+			set := s.Skills.Now()
+			if err := s.permitted(ctx, set, r.Params.URI); err != nil {
+				callFrom(ctx).unknown = err
+				return nil, err
+			}
+			data, mime, err := set.Read(r.Params.URI)
 			switch {
 			case err != nil:
 				callFrom(ctx).unknown = err
@@ -89,6 +97,40 @@ func (s *Server) offerSkills(hooks *mcpserver.Hooks) {
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationPromptsListChanged, nil)
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 	})
+}
+
+// permitted has a read of the file of a skill decided as a call of Read: by rules, hooks and
+// the user, and written to the audit log.
+func (s *Server) permitted(ctx context.Context, set *skills.Set, uri string) error {
+	path, err := set.Path(uri)
+	if err != nil {
+		return err
+	}
+	args, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		return err
+	}
+	conv := callFrom(ctx).conv
+	if conv == nil {
+		return fmt.Errorf("%s cannot be read outside of a session", plain.Quote(uri))
+	}
+	r := pipeline.Request{Tool: "Read", Arguments: args, Session: conv.session, Log: s.Log.With("session", conv.session.View().ID), Unrun: true}
+	ticket, full := conv.lane.Arrive()
+	if r.Ticket = ticket; full != nil {
+		s.Pipeline.Refused(ctx, r, full)
+		return errors.New("Read" + tooMany)
+	}
+	resp, err := s.run(ctx, r)
+	if err != nil || !resp.Failed {
+		return err
+	}
+	text := ""
+	for _, c := range resp.Content {
+		if t, ok := c.(tools.Text); ok {
+			text += t.Text
+		}
+	}
+	return errors.New(text)
 }
 
 func skillPrompt(k *skills.Skill) mcp.Prompt {

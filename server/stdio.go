@@ -181,7 +181,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	}
 	switch {
 	case m.isCancel():
-		c.cancel(m.cancels)
+		c.cancel(m.cancels, m.cause)
 		c.skip()
 		return
 	case m.method == "": // an answer to a request of the server
@@ -300,12 +300,12 @@ func (c *stdioConn) exit(m message, r *request) {
 }
 
 // cancel cancels a request that has no answer yet. It will not be answered.
-func (c *stdioConn) cancel(id string) {
+func (c *stdioConn) cancel(id string, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.inflight[id]; r != nil && !r.answering {
 		delete(c.inflight, id)
-		r.cancel(context.Canceled)
+		r.cancel(cause)
 	}
 }
 

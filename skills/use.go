@@ -283,6 +283,15 @@ func (s *Set) file(uri string) (k *Skill, file string, err error) {
 	return nil, "", fmt.Errorf("there is no resource %s", plain.Quote(uri))
 }
 
+// Path returns the absolute path of the file of a skill with a URI.
+func (s *Set) Path(uri string) (string, error) {
+	k, file, err := s.file(uri)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(k.Dir, filepath.FromSlash(file)), nil
+}
+
 // Read returns the content and the media type of the file of a skill with a URI.
 func (s *Set) Read(uri string) (data []byte, mimeType string, err error) {
 	k, file, err := s.file(uri)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,7 @@ func wellFormed(raw json.RawMessage) error {
 
 // coerce checks a well-formed value against its schema and returns it in the form that the schema
 // requires. It is the only place that corrects common mistakes of models: "10" for 10,
-// "true" for true, 1.0 for 1, and null for an absent optional property.
+// "true" for true, 1.0 for 1, 3 for the id "3", and null for an absent optional property.
 func coerce(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch s.Type {
@@ -79,6 +80,9 @@ func coerce(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessa
 	case "array":
 		return coerceArray(raw, s, at)
 	case "string":
+		if isID(at) && wholeNumber.Match(raw) {
+			raw = json.RawMessage(`"` + string(raw) + `"`)
+		}
 		if raw[0] != '"' {
 			return nil, wrongType(at, "a string", raw)
 		}
@@ -233,10 +237,23 @@ func checkString(v string, s *jsonschema.Schema, at string) error {
 	return fault.New(fmt.Sprintf("property %q is %s", at, clip([]byte(strconv.Quote(v)))), "Use one of: "+strings.Join(words, ", ")+".")
 }
 
+// wholeNumber matches a number that may stand for an id.
+var wholeNumber = regexp.MustCompile(`^[0-9]{1,15}$`)
+
+// idProperty matches the names of properties that hold ids or numbers of calls.
+var idProperty = regexp.MustCompile(`(?:^|[._])ids?$|[a-z](?:Id|Ids)$|(?:^|\.)since$|(?:^|\.)(?:addBlocks|addBlockedBy)\[\d+\]$`)
+
+// isID reports whether the property at a place holds an id.
+func isID(at string) bool { return idProperty.MatchString(at) }
+
 func unknownProperty(name string, s *jsonschema.Schema, at string) error {
 	names := propertyNames(s)
 	next := "Known properties: " + propertyList(s) + "."
-	if near := nearest.Names(name, names, 1); len(near) == 1 {
+	near := slices.DeleteFunc(slices.Clone(otherProperties[fold(name)]), func(n string) bool { return s.Properties[n] == nil })
+	if len(near) == 0 {
+		near = nearest.Names(name, names, 1)
+	}
+	if len(near) > 0 {
 		next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
 	}
 	return fault.New(fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next)

@@ -148,3 +148,15 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestIDs checks that a number for an id is taken, and for another string is not.
+func TestIDs(t *testing.T) {
+	for at, want := range map[string]bool{
+		"id": true, "task_id": true, "taskId": true, "items[0].id": true, "since": true, "addBlockedBy[2]": true, "shell_id": true,
+		"path": false, "valid": false, "hid": false, "since_when": false, "content": false,
+	} {
+		if isID(at) != want {
+			t.Errorf("%s: %v", at, !want)
+		}
+	}
+}

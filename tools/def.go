@@ -94,6 +94,9 @@ type Def[In, Prepared, Out any] struct {
 
 	// Cascades reports whether a failure of the tool cancels the commands sent with it.
 	Cascades bool
+	// Remote reports whether another MCP server gets the input of the tool. Deny and ask rules
+	// on files then cover its strings.
+	Remote bool
 
 	// Path returns the file or folder that a call names, for path rules. A read-only call
 	// reads it; any other call edits it. nil: none.

@@ -3,8 +3,10 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/netip"
+	"time"
 
 	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/file/workspace"
@@ -25,7 +27,14 @@ type Env struct {
 	Results  Results          // stores texts that are too long for an answer
 	Log      *slog.Logger     // writes to the server's log, and to a client that asked for it
 	Progress func(Progress)   // reports progress to a client that asked for it
+	Patient  bool             // the client asked for progress, by which most clients extend their timeout
 	Waiting  func()           // releases the call's slot, for a call that only waits from now on
+
+	// Denied reports whether the rules refuse to read a path, in any mode and without a question,
+	// so that nothing about it may be revealed. It is nil where nothing is denied.
+	Denied func(path string) bool
+	// Notes holds what Prepare has to say about the input. The pipeline adds it to the answer.
+	Notes []string
 
 	// Approvable reports whether the user can be asked about a call.
 	Approvable bool
@@ -76,6 +85,23 @@ type Env struct {
 	// another request, it fails with an error that the caller must return unchanged. nil:
 	// the client cannot show forms.
 	Elicit func(context.Context, Form) (FormReply, error)
+}
+
+// ErrGaveUp is the cause of the cancellation of a call whose client has stopped waiting at a timeout
+// of its own. Work that can go on in the background goes on.
+var ErrGaveUp = errors.New("the client has stopped waiting")
+
+// impatient is the time for which a call of a client without progress can be waited for. The MCP SDK
+// for TypeScript ends a request after 60 s.
+const impatient = 50 * time.Second
+
+// Foreground returns the time after which a call of this client moves to the background, at most
+// limit.
+func (e *Env) Foreground(limit time.Duration) time.Duration {
+	if e.Patient {
+		return limit
+	}
+	return min(limit, impatient)
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, and a relative path is

@@ -66,7 +66,7 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	}
 	t := &Tool{
 		Name: f.Name, Title: f.Title, Prompt: f.Prompt, Aliases: f.Aliases, Loading: f.Loading,
-		Server: f.Server, Declared: &f.Declared, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Excerpt: ExcerptHead,
+		Server: f.Server, Remote: true, Declared: &f.Declared, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Excerpt: ExcerptHead,
 		enabled: func() error { return nil },
 		schemas: func() (*schemas, error) {
 			return &schemas{rawIn: f.InputSchema, rawOut: f.OutputSchema, in: &jsonschema.Schema{}}, nil

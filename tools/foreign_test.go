@@ -270,7 +270,6 @@ func TestUnknownOfHosts(t *testing.T) {
 		{all, tools.DeferDispatch, "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages except Bash with curl, if commands may use the network`},
 		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
 		{all, "", "Eidt", `there is no tool "Eidt"; the nearest is Edit`},
-		{all, "", "edit", `there is no tool "edit"; did you mean Edit?`},
 		{all, "", "Exit", `there is no tool "Exit"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
 		{all, "", "FileRead", `there is no tool "FileRead"; the nearest is Read`},
 		{all, "", "place", `there is no tool "place"; the nearest is mcp__maps__place`},
@@ -290,6 +289,19 @@ func TestUnknownOfHosts(t *testing.T) {
 		}
 		if _, err := r.Lookup(c.name); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestCase checks that a name in another case finds its tool.
+func TestCase(t *testing.T) {
+	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways), simple("TodoWrite", tools.LoadDeferred)}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"read", "READ", "todowrite"} {
+		if tool, err := r.Lookup(name); err != nil || !strings.EqualFold(tool.Name, name) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -18,6 +18,16 @@ type substitute struct {
 // substitutes maps folded names to advice. The first entry whose tool is offered applies.
 var substitutes = map[string][]substitute{}
 
+// otherProperties maps folded names of properties of other hosts' tools to ours.
+var otherProperties = map[string][]string{
+	"cmd": {"command"}, "commandline": {"command"}, "script": {"command", "code"}, "workdir": {"path"}, "cwd": {"path"}, "directory": {"path"}, "dir": {"path"}, "dirpath": {"path"},
+	"folder": {"path"}, "path": {"file_path", "notebook_path"}, "filepath": {"file_path", "notebook_path"}, "absolutepath": {"file_path"}, "filename": {"file_path"}, "file": {"file_path", "path"},
+	"targetfile": {"file_path"}, "filetext": {"content"}, "contents": {"content"}, "text": {"content"}, "oldstr": {"old_string"}, "newstr": {"new_string"}, "oldtext": {"old_string"},
+	"newtext": {"new_string"}, "search": {"old_string", "pattern", "query"}, "replace": {"new_string"}, "include": {"glob"}, "includepattern": {"glob"}, "query": {"pattern"}, "regex": {"pattern"},
+	"startline": {"offset"}, "lineoffset": {"offset"}, "maxlines": {"limit"}, "timeoutms": {"timeout"}, "background": {"run_in_background"}, "isbackground": {"run_in_background"},
+	"explanation": {"description"}, "taskid": {"task_id", "taskId"}, "sessionid": {"task_id"}, "chars": {"text"}, "source": {"new_source"},
+}
+
 func init() {
 	add := func(names string, list ...substitute) {
 		for name := range strings.FieldsSeq(names) {
@@ -30,15 +40,15 @@ func init() {
 		list := []substitute{{"Bash", fmt.Sprintf(format, "Bash")}, {"PowerShell", fmt.Sprintf(format, "PowerShell")}}
 		return append(list, otherwise...)
 	}
-	add("LS list_dir list_directory", run("use Glob, or %s with ls", use("Glob"))...)
-	add("read_file view view_file open_file NotebookRead", use("Read"))
-	add("search_files grep_search codebase_search search_code ripgrep", use("Grep"))
+	add("LS list_dir list_directory list_files", run("use Glob, or %s with ls", use("Glob"))...)
+	add("read_file view view_file view_image open_file NotebookRead read_many_files", use("Read"))
+	add("search search_files search_file_content grep_search codebase_search search_code ripgrep", use("Grep"))
 	add("LSP go_to_definition find_references find_definition getDiagnostics get_diagnostics find_symbol", use("LSP"), use("Grep"))
-	add("find_files file_search glob_file_search", use("Glob"))
+	add("find find_files file_search glob_file_search", use("Glob"))
 	add("write_file create_file save_file", use("Write"))
-	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch", use("Edit"))
+	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch patch replace replace_in_file search_replace insert_edit_into_file", use("Edit"))
 	add("MultiEdit", substitute{"Edit", "send one Edit for each change; they run in the order in which they are sent"})
-	add("shell run_command execute_command run_terminal_cmd run_in_terminal REPL PowerShell", run("use %s")...)
+	add("sh shell shell_command local_shell exec exec_command run_command run_shell_command execute_command execute_bash run_bash run_terminal_cmd run_in_terminal REPL PowerShell", run("use %s")...)
 	noList := substitute{"", "there is no work list here; keep the list in your answer"}
 	add("TodoWrite TaskCreate TaskUpdate update_plan write_todos manage_todo_list", use("TodoWrite"), noList)
 	add("TodoRead TaskGet", use("TaskList"), noList)
@@ -47,6 +57,12 @@ func init() {
 		substitute{"", "nothing here reads web pages; ask the user for the content"})...)...)
 	add("WebSearch web_search google_web_search", use("WebSearch"), substitute{"", "nothing here searches the web; ask the user"})
 	add("Agent Task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
+	add("bash_output AgentOutputTool", use("TaskOutput"))
+	add("kill_shell kill_bash", use("TaskStop"))
+	add("write_stdin", use("TaskInput"))
+	add("exit_plan_mode", use("ExitPlanMode"))
+	add("enter_plan_mode", use("EnterPlanMode"))
+	add("ask_user request_user_input ask_followup_question", use("AskUserQuestion"), substitute{"", "ask the user in your answer"})
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})
 	add("EnterWorktree ExitWorktree", run("use %s with git worktree")...)

@@ -38,6 +38,7 @@ type Tool struct {
 	MaxResultSize int // in characters, or Unlimited
 	Excerpt       Excerpt
 	Cascades      bool
+	Remote        bool // as in Def
 	Hints         Hints
 	View          View
 
@@ -134,7 +135,7 @@ func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	t := &Tool{
 		Name: d.Name, Title: d.Title, Prompt: strings.TrimSpace(d.Prompt), SearchHint: d.SearchHint,
 		Aliases: d.Aliases, Loading: d.Loading, Feature: d.Feature, Interrupt: d.Interrupt,
-		MaxResultSize: d.MaxResultSize, Excerpt: d.Excerpt, Cascades: d.Cascades,
+		MaxResultSize: d.MaxResultSize, Excerpt: d.Excerpt, Cascades: d.Cascades, Remote: d.Remote,
 		Hints: Hints{
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,

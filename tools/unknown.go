@@ -50,10 +50,14 @@ func (e *UnknownTool) Error() string {
 // Lookup returns the tool with a name or former name. The error is an *UnknownTool.
 func (r *Registry) Lookup(name string) (*Tool, error) { return r.now.Load().Lookup(name) }
 
-// Lookup returns the tool with a name or former name. The error is an *UnknownTool.
+// Lookup returns the tool with a name or former name, in any case of its letters. The error is an
+// *UnknownTool.
 func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	if t := c.byName[name]; t != nil {
 		return t, nil
+	}
+	if i := slices.IndexFunc(c.tools, func(t *Tool) bool { return strings.EqualFold(t.Name, name) }); i >= 0 && !(c.tools[i].Finder && !c.query) {
+		return c.tools[i], nil
 	}
 	if a, ok := c.absent[name]; ok {
 		return nil, &UnknownTool{Name: name, Reason: a.Reason, Absent: a.tool}

@@ -158,7 +158,7 @@ func (s *server) prompt(text string) string {
 	for i, l := range lines {
 		lines[i] = plain.Text(l)
 	}
-	text = strings.TrimSpace(strings.Join(lines, "\n"))
+	text, _ = plain.Foreign(strings.TrimSpace(strings.Join(lines, "\n")))
 	if text == "" {
 		return "A tool of the server " + line(s.Name) + "."
 	}

@@ -132,7 +132,7 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, env *too
 		}
 		out = append(out, tools.Text{Text: string(item)})
 	}
-	return out, nil
+	return s.safe(out), nil
 }
 
 // unknown returns the error for the name of a server that does not exist.

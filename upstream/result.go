@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 
-// ownMeta is the prefix of keys in _meta that concern one connection between a
-// client and a server. They are not passed on.
-const ownMeta = "io.modelcontextprotocol/"
+// ownMeta lists prefixes of keys in _meta that concern one connection between a
+// client and a server, or that programs expect from this server only. They are
+// not passed on.
+var ownMeta = []string{"io.modelcontextprotocol/", "mcp-toolset/"}
 
 // response converts the raw result of a call.
 func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
@@ -33,15 +36,44 @@ func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 	for _, item := range r.Content {
 		out.Content = append(out.Content, block(item))
 	}
+	out.Content = s.safe(out.Content)
 	if !isNull(r.Structured) {
 		if !r.IsError { // structured output belongs to success only
 			out.Structured = func() (json.RawMessage, error) { return r.Structured, nil }
 		}
 		if len(out.Content) == 0 {
-			out.Content = []tools.Content{tools.Text{Text: string(r.Structured)}}
+			out.Content = s.safe([]tools.Content{tools.Text{Text: string(r.Structured)}})
 		}
 	}
 	return out, nil
+}
+
+// safe returns content of the server in which no text controls a terminal or
+// looks like a line of ours.
+func (s *server) safe(list []tools.Content) []tools.Content {
+	any := false
+	clean := func(text string) string {
+		text, marked := plain.Foreign(text)
+		any = any || marked
+		return text
+	}
+	for i, c := range list {
+		switch c := c.(type) {
+		case tools.Text:
+			c.Text = clean(c.Text)
+			list[i] = c
+		case tools.Resource:
+			c.Text = clean(c.Text)
+			list[i] = c
+		case tools.ResourceLink:
+			c.Name, c.Description = plain.Text(c.Name), clean(c.Description)
+			list[i] = c
+		}
+	}
+	if any {
+		list = append(list, tools.Text{Text: fmt.Sprintf("[Lines after > are data of the server %s.]", line(s.Name))})
+	}
+	return list
 }
 
 // protocolFault returns the error for an answer that violates the protocol.
@@ -52,7 +84,9 @@ func (s *server) protocolFault(what string) error {
 // meta returns the metadata of a result that is passed on, or nil if there is
 // none.
 func meta(fields map[string]json.RawMessage) map[string]any {
-	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool { return strings.HasPrefix(key, ownMeta) })
+	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(ownMeta, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(key)), prefix) })
+	})
 	if len(fields) == 0 {
 		return nil
 	}

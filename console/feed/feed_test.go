@@ -228,7 +228,7 @@ func TestDecide(t *testing.T) {
 	if got := decide(i.Key, "once"); got != "409 approval 1 was approved already; let the model send the same call again. Look at the list of approvals, then decide." {
 		t.Errorf("%s", got)
 	}
-	if !w.store.Take(request(t, i)) || w.store.Take(request(t, i)) {
+	if w.store.Take(request(t, i)) == 0 || w.store.Take(request(t, i)) != 0 {
 		t.Error("the call does not run exactly once")
 	}
 	if got := decide(i.Key, "deny"); got != "409 approval 1 was approved, and the call was sent again. Look at the list of approvals, then decide." {
@@ -240,7 +240,7 @@ func TestDecide(t *testing.T) {
 	}
 	var reason string
 	denied := request(t, w.pend("rm"))
-	denied.Denied = func(n int, text string) { reason = fmt.Sprint(n, " ", text) }
+	denied.Answered = func(n int, _ approval.Answer, text string) { reason = fmt.Sprint(n, " ", text) }
 	if _, err := w.store.Pend(denied); err != nil {
 		t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ export function approvalsView() {
       const other = el('textarea', { rows: 2, name: `other${i}`, 'aria-label': 'Other answer' });
       return el('fieldset', null, el('legend', null, q.header && chip(line(q.header, 40)), ' ', show(q.question)),
         q.body && block(q.body, { name: 'Text of the question' }),
-        (q.options ?? []).map((o) => el('label', { className: 'option' }, el('input', { type, name: `choice${i}`, value: o.label }), el('span', null, el('b', null, show(o.label)), o.description && el('span', { className: 'dim' }, ' ', show(o.description))))),
+        (q.options ?? []).map((o) => el('label', { className: 'option' }, el('input', { type, name: `choice${i}`, value: o.label }), el('span', null, el('b', null, show(o.label)), o.description && el('span', { className: 'dim' }, ' ', show(o.description)), o.preview && el('pre', null, show(o.preview))))),
         el('label', { className: 'option other' }, el('span', null, q.options?.length > 0 ? 'Or in your words' : 'Your answer'), other));
     }), el('div', { className: 'row actions' }, el('button', { type: 'submit', className: 'main', data: { arm: '' } }, 'Send answer'), button('Decline to answer', () => ready() && send('reply', { declined: true }, 'Declined.'), { data: { arm: '' } })));
     f.onsubmit = (e) => {

@@ -154,7 +154,7 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {

@@ -157,14 +157,14 @@ Decide with `+"`mcp-toolset approve 1`, `mcp-toolset approve 1 --always` or `mcp
 	if _, out := d.run("approvals", "1"); !strings.HasPrefix(out, "Approval 1, approved and not used yet, until TIME\n") || strings.Contains(out, "Decide") {
 		t.Errorf("one that is given is shown as\n%s", out)
 	}
-	if !d.server.Take(first) {
+	if d.server.Take(first) == 0 {
 		t.Error("not taken")
 	}
 	d.want(0, "Declined 2: Write.\n", "deny", "2")
 	d.pend(runCommand("make"))
 	d.want(0, `Approved 3: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
 Always allowed: Bash: command "make" in the folder /work/sub, in the workspace /work. `+"`mcp-toolset approvals --forget 1` takes it back.\n", "approve", "3", "--always")
-	if !d.server.Take(runCommand("make")) || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
+	if d.server.Take(runCommand("make")) == 0 || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
 		t.Error("not allowed")
 	}
 	d.want(0, `Nothing waits for an approval.
@@ -257,7 +257,7 @@ func TestApprovalsPreview(t *testing.T) {
 		t.Error(out)
 	}
 	d.want(0, "Approved 1: Write. The same call, sent again in the next 15 minutes, runs once.\nAlways allowed: changes to \"/etc/hosts\", in the workspace /work. `mcp-toolset approvals --forget 1` takes it back.\n", "approve", "1", "--always")
-	if r.Preview = ""; !d.server.Take(r) {
+	if r.Preview = ""; d.server.Take(r) == 0 {
 		t.Error("not taken")
 	}
 }
@@ -270,7 +270,7 @@ func TestApprovalsInCommand(t *testing.T) {
 	for _, args := range [][]string{{"approvals"}, {"approvals", "--json"}, {"approvals", "1"}, {"approvals", "--lift", "1"}, {"approvals", "--forget", "1"}, {"approve", "1"}, {"approve", "1", "--always"}, {"deny", "1"}} {
 		d.want(1, "mcp-toolset: this runs as a command of a tool (MCP_TOOLSET_COMMAND is set); only the user can approve calls, in a terminal of their own\n", args...)
 	}
-	if d.server.Take(runCommand("x")) {
+	if d.server.Take(runCommand("x")) != 0 {
 		t.Error("granted")
 	}
 }

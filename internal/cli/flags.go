@@ -106,7 +106,7 @@ func (c *common) addCommands(sandbox, calls flagSection, host *Host) {
 	calls.number(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10), 1,
 		"run at most `N` calls of one client at the same time")
 	calls.duration(&c.foreground, "foreground-limit", 110*time.Second,
-		"move commands to the background after this `TIME`, before the client gives up on the call")
+		"move commands to the background after this `TIME`, before the client gives up on the call; after 50s at most if the client asks for no progress")
 	calls.text(&c.taskList, "task-list", "", "let all clients, and other servers of this user, work on one list of tasks of this `NAME`; without it each session has its own")
 	calls.choice(&c.cascade, "cascade", "bash", []string{"bash", "all", "off"},
 		"which calls sent together a failing command cancels: `SCOPE` is bash (other commands), all or off")

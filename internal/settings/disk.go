@@ -42,7 +42,8 @@ func (s *Settings) checkFolders() {
 // checkAnchors warns about patterns that begin with one / and probably mean a path from
 // the file-system root. In the user's file that is any of them, because tools cannot
 // access the configuration folder. Elsewhere the folder that the pattern begins with
-// is missing below the file's folder, and two of its names exist below /.
+// is missing below the file's folder, and it is a folder of every system, or two of its
+// names exist below /.
 func (s *Settings) checkAnchors(users bool) {
 	for _, r := range s.rules.Anchored() {
 		from := filepath.Join(r.Root, filepath.FromSlash(r.First))
@@ -50,11 +51,20 @@ func (s *Settings) checkAnchors(users bool) {
 		case users:
 			s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s begins at %s, which no tool can access; for a path from the file-system root write %s, for one in the working directory %s",
 				r.Rule, plain.Quote(r.Root), r.FromSystem, r.FromDir))
-		case r.Second != "" && errors.Is(err, fs.ErrNotExist) && exists("/"+r.First+"/"+r.Second):
+		case r.First == "~" && errors.Is(err, fs.ErrNotExist):
+			s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s begins at %s, which has no ~; for a path from the home folder write %s",
+				r.Rule, plain.Quote(r.Root), r.FromDir))
+		case errors.Is(err, fs.ErrNotExist) && (systemFolders[r.First] && exists("/"+r.First) || r.Second != "" && exists("/"+r.First+"/"+r.Second)):
 			s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s begins at %s, which has no %s; for a path from the file-system root write %s",
 				r.Rule, plain.Quote(r.Root), plain.Quote(r.First), r.FromSystem))
 		}
 	}
+}
+
+// systemFolders holds the first names of paths that exist on every system of a kind.
+var systemFolders = map[string]bool{
+	"bin": true, "boot": true, "dev": true, "etc": true, "home": true, "lib": true, "lib64": true, "media": true, "mnt": true, "opt": true, "proc": true, "root": true, "run": true, "sbin": true, "srv": true, "sys": true, "tmp": true, "usr": true, "var": true,
+	"Applications": true, "Library": true, "System": true, "Users": true, "Volumes": true, "private": true, // of macOS
 }
 
 func exists(path string) bool {

@@ -19,7 +19,7 @@ func TestAnchors(t *testing.T) {
 	below := strings.TrimPrefix(p.at("deep"), "/") // two names or more that exist
 	first, _, _ := strings.Cut(below, "/")
 	user := p.file(userFile, `{"permissions":{"deny":["Read(/`+below+`/**)","Read(/secrets/**)","Read(/*/x)","Edit(secrets/**)","Read(//etc/x/**)"]}}`)
-	work := p.file(workFile, `{"permissions":{"deny":["Read(/`+below+`/**)","Read(/src/`+below+`)","Edit(/nowhere/x)","Edit(/`+first+`/**)"]}}`)
+	work := p.file(workFile, `{"permissions":{"deny":["Read(/`+below+`/**)","Read(/src/`+below+`)","Edit(/nowhere/x)","Edit(/nowhere/**)"]}}`)
 	config := p.at("home/.config/mcp-toolset")
 	want := []string{
 		"deny rule Read(/" + below + "/**) in " + work + ":1 begins at " + p.at("work") + ", which has no " + first + "; for a path from the file-system root write Read(//" + below + "/**)",
@@ -39,6 +39,37 @@ func TestAnchors(t *testing.T) {
 	f := p.find()
 	if w := f.Merged.Warnings(); len(w) != 2 || !strings.HasPrefix(w[0], "/") || !strings.HasPrefix(w[1], "deny rule") || f.Notice != "" {
 		t.Errorf("not trusted: %q, %q", w, f.Notice)
+	}
+}
+
+// TestSystemAnchors checks the warnings about patterns that begin with one slash and a
+// folder of the system, in files of a project.
+func TestSystemAnchors(t *testing.T) {
+	if _, err := os.Stat("/etc"); os.PathSeparator != '/' || err != nil {
+		t.Skip("needs folders of Unix")
+	}
+	for rule, want := range map[string]string{
+		"Read(/etc/**)": "which has no etc; for a path from the file-system root write Read(//etc/**)", "Edit(/etc/**)": "which has no etc; for a path from the file-system root write Edit(//etc/**)",
+		"Read(/etc)": "which has no etc; for a path from the file-system root write Read(//etc)", "Read(/usr/*/x)": "which has no usr; for a path from the file-system root write Read(//usr/*/x)", "Grep(/var/**)": "which has no var; for a path from the file-system root write Grep(//var/**)",
+		"Read(/~/**)": "which has no ~; for a path from the home folder write Read(~/**)", "Read(/~/.ssh/x)": "which has no ~; for a path from the home folder write Read(~/.ssh/x)",
+		"Read(/bin/**)": "", "Read(/docs/**)": "", "Read(//etc/**)": "", "Read(~/**)": "", "Read(etc/**)": "", "Read(/nowhere)": "",
+	} {
+		p := newPlace(t)
+		p.folder("work/bin", 0o755)
+		work := p.file(workFile, `{"permissions":{"deny":["`+rule+`"]}}`)
+		var have []string
+		for _, w := range p.find().Merged.Warnings() {
+			if strings.Contains(w, " begins at ") {
+				have = append(have, w)
+			}
+		}
+		text := strings.Join(have, "\n")
+		if want != "" {
+			want = "deny rule " + rule + " in " + work + ":1 begins at " + p.at("work") + ", " + want
+		}
+		if text != want {
+			t.Errorf("%s:\nhave %s\nwant %s", rule, text, want)
+		}
 	}
 }
 

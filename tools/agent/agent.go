@@ -195,7 +195,7 @@ func (o Options) start(ctx context.Context, env *tools.Env, in prepared) (tools.
 	}
 	env.Depart() // its calls must not wait for this one
 	began := time.Now()
-	limit := time.NewTimer(o.Foreground)
+	limit := time.NewTimer(env.Foreground(o.Foreground))
 	defer limit.Stop()
 	life := time.NewTicker(tick)
 	defer life.Stop()
@@ -205,13 +205,16 @@ func (o Options) start(ctx context.Context, env *tools.Env, in prepared) (tools.
 		case <-run.Done():
 			return ended(run), nil
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), tools.ErrGaveUp) {
+				return o.background(env, run, "goes on in the background")
+			}
 			_ = run.Stop("the end of the call")
 			run.Release()
 			return none, context.Cause(ctx)
 		case step = <-run.Steps():
 		case <-life.C:
 		case <-limit.C:
-			return o.background(env, run, fmt.Sprintf("runs for %v already and goes on in the background", o.Foreground))
+			return o.background(env, run, fmt.Sprintf("runs for %v already and goes on in the background", env.Foreground(o.Foreground)))
 		}
 		env.Progress(tools.Progress{Done: time.Since(began).Seconds(), Message: step})
 	}

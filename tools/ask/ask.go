@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 
@@ -19,16 +20,17 @@ type Input struct {
 
 // Question is one question.
 type Question struct {
-	Question    string   `json:"question" minLength:"1" maxLength:"500" jsonschema:"The question, as a full sentence"`
-	Header      string   `json:"header" minLength:"1" maxLength:"12" jsonschema:"A short label, such as Library"`
+	Question    string   `json:"question" minLength:"1" maxLength:"4000" jsonschema:"The question, as a full sentence"`
+	Header      string   `json:"header" minLength:"1" maxLength:"200" jsonschema:"A label of at most 12 characters, such as Library"`
 	Options     []Option `json:"options" minItems:"2" maxItems:"4" jsonschema:"The choices; other words are always possible"`
 	MultiSelect bool     `json:"multiSelect,omitempty" jsonschema:"Whether several options may be chosen"`
 }
 
 // Option is one choice.
 type Option struct {
-	Label       string `json:"label" minLength:"1" maxLength:"60" jsonschema:"The choice, in 1 to 5 words"`
-	Description string `json:"description" maxLength:"300" jsonschema:"What the choice means or leads to"`
+	Label       string `json:"label" minLength:"1" maxLength:"400" jsonschema:"The choice, in 1 to 5 words"`
+	Description string `json:"description" maxLength:"4000" jsonschema:"What the choice means or leads to"`
+	Preview     string `json:"preview,omitempty" maxLength:"20000" jsonschema:"What the choice looks like, such as code"`
 }
 
 // Output holds the reply of the user.
@@ -78,19 +80,35 @@ func (p prepared) headers() string {
 	return strings.Join(all, ", ")
 }
 
+// Limits of the texts that the user sees, in characters; of a preview, in lines.
+const (
+	maxHeader      = 30
+	maxDescription = 300
+	maxPreview     = 20
+)
+
+// preview shortens a preview to the lines that a question shows.
+func preview(text string) string {
+	lines := strings.SplitAfter(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= maxPreview {
+		return plain.Cut(strings.Join(lines, ""), 4*maxDescription)
+	}
+	return plain.Cut(strings.Join(lines[:maxPreview], ""), 4*maxDescription) + fmt.Sprintf("[%d more lines]", len(lines)-maxPreview)
+}
+
 // prepare makes the questions of a call. It refuses options with the same label.
 func prepare(in Input) (prepared, error) {
 	p := prepared{Input: in}
 	for i, q := range in.Questions {
 		seen := map[string]bool{}
-		to := question.Question{Header: q.Header, Text: q.Question, MultiSelect: q.MultiSelect}
+		to := question.Question{Header: plain.Cut(plain.Line(q.Header), maxHeader), Text: q.Question, MultiSelect: q.MultiSelect}
 		for _, o := range q.Options {
 			label := strings.ToLower(strings.TrimSpace(o.Label))
 			if seen[label] {
 				return p, fault.New(fmt.Sprintf("question %d has the option %q twice", i+1, o.Label), "Give each option a label of its own.")
 			}
 			seen[label] = true
-			to.Options = append(to.Options, question.Option{Label: strings.TrimSpace(o.Label), Description: o.Description})
+			to.Options = append(to.Options, question.Option{Label: strings.TrimSpace(o.Label), Description: plain.Cut(o.Description, maxDescription), Preview: preview(o.Preview)})
 		}
 		p.questions = append(p.questions, to)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/policy"
@@ -23,8 +24,8 @@ func Prepare(o Options, env *tools.Env, text string) (*Background, error) {
 	if err := checkPosix(o.Commands); err != nil {
 		return nil, &tools.Fault{Fact: "commands cannot run here: " + err.Error(), Next: "Ask the user to look at that with mcp-toolset doctor."}
 	}
-	in := Input{Command: text, RunInBackground: true}
-	j := judge(env, o.Commands, text)
+	in := Input{Command: shellsafe.Normalize(text), RunInBackground: true}
+	j := judge(env, o.Commands, in.Command)
 	return &Background{prepared{in, j}, o}, in.validate(o, "Bash", j)
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -161,7 +162,8 @@ func newBash(o Options) *tools.Tool {
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() }),
 		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
-			j := judge(env, o.Commands, in.Command)
+			in.Command = shellsafe.Normalize(in.Command)
+			j := judgeWith(env, o.Commands, in.Command, in.Stdin || in.TTY)
 			if in.Stdin || in.TTY {
 				j.distrust = "its input is not known yet"
 			}
@@ -220,6 +222,7 @@ func newReadOnly(o Options) *tools.Tool {
 			return err
 		},
 		Prepare: func(env *tools.Env, in ReadOnlyInput) (preparedReadOnly, error) {
+			in.Command = shellsafe.Normalize(in.Command)
 			j := judge(env, o.Commands, in.Command)
 			return preparedReadOnly{in, j}, validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(nextBackground, "Bash"), j)
 		},

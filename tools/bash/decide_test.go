@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
@@ -121,7 +122,7 @@ var errUncontained = errors.New("the test wants it so")
 func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	t.Helper()
 	env := s.env()
-	j, harmless := judge(env, s.commands, cmd), tool == 1
+	j, harmless := judge(env, s.commands, shellsafe.Normalize(cmd)), tool == 1
 	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: harmless || j.readOnly(), Parts: complete(t, j.parts(s.commands, cmd, harmless))}
 	denied := false
 	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}

@@ -56,7 +56,7 @@ func TestEveryday(t *testing.T) {
 			continue
 		}
 		command, why, _ := strings.Cut(line, "\t")
-		if strings.Contains(command, "<<") {
+		if strings.Contains(command, "<<") || strings.Contains(command, `\\n`) {
 			command = strings.ReplaceAll(command, `\n`, "\n")
 		}
 		n++

@@ -30,6 +30,7 @@ func FuzzBash(f *testing.F) {
 		if !utf8.ValidString(cmd) || validate(cmd, 0, mostTimeout, "", nil) != nil {
 			return
 		}
+		cmd = shellsafe.Normalize(cmd)
 		a := shellsafe.Analyse(cmd, shellsafe.Options{Dir: s.ws, Roots: []string{s.ws}, Home: s.home})
 		s.set(t, entry{"allow", "Bash(ls:*)"}, entry{"allow", "Bash(git log:*)"})
 		d := s.decide(t, 0, cmd)

@@ -54,7 +54,7 @@ func InterpreterParts(o Options, env *tools.Env, code string) *tools.Parts {
 	p := &tools.Parts{Text: code, Incomplete: cmp.Or(j.Unresolved, j.Incomplete), List: []policy.Part{{Text: "bash", Name: "bash"}}}
 	for _, part := range j.parts(o.Commands, code, false).List {
 		p.List = append(p.List, policy.Part{
-			Text: part.Text, Name: part.Name, Forms: part.Forms, KnownPrefix: part.KnownPrefix, Caseless: part.Caseless,
+			Text: part.Text, Name: part.Name, Forms: part.Forms, KnownPrefix: part.KnownPrefix, Possible: part.Possible, Caseless: part.Caseless,
 		})
 	}
 	return p

@@ -183,6 +183,9 @@ func (j *job) notes(r command.Result) (notes []string) {
 	for _, fact := range r.Unreached {
 		notes = append(notes, "network: "+plain.Line(fact))
 	}
+	for _, fact := range r.Restored {
+		notes = append(notes, "sandbox: "+fact)
+	}
 	for _, name := range r.Removed {
 		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was moved to "+plain.Line(r.Quarantine)+". If it was intended, ask the user to move it back")
 	}

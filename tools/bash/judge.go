@@ -25,8 +25,14 @@ type judged struct {
 
 // judge analyses a command as it would run in the session.
 func judge(env *tools.Env, c *command.Commands, text string) *judged {
+	return judgeWith(env, c, text, false)
+}
+
+// judgeWith is judge for a command whose standard input or terminal may be open for what is
+// only known later.
+func judgeWith(env *tools.Env, c *command.Commands, text string, input bool) *judged {
 	j := &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: shellsafe.Analyse(text, shellsafe.Options{
-		Dir: posixPath(env.Session.Dir), Roots: posixPaths(env.Session.Roots), Home: posixPath(env.Home), LookPath: c.Trusted,
+		Dir: posixPath(env.Session.Dir), Roots: posixPaths(env.Session.Roots), Home: posixPath(env.Home), LookPath: c.Trusted, Input: input,
 	})}
 	if runtime.GOOS == "windows" && j.Unresolved == "" {
 		j.Unresolved = unknownOnWindows(j.Analysis)

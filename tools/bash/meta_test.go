@@ -26,7 +26,7 @@ var disguises = []disguise{
 	{word: func(s string) string { return `\` + s }, plain: true},
 	{word: func(s string) string { return `"` + s + `"` }, plain: true},
 	{word: func(s string) string { return "$'" + s + "'" }, plain: true},
-	{word: func(s string) string { return s[:1] + "\\\n" + s[1:] }},
+	{word: func(s string) string { return s[:1] + "\\\n" + s[1:] }, plain: true},
 	{word: func(s string) string { return "/usr/bin/" + s }},
 	{word: func(s string) string { return "/usr/bin/../bin/" + s }},
 	{word: func(s string) string { return "./" + s }},
@@ -40,7 +40,7 @@ var disguises = []disguise{
 	{text: "(%)", plain: true}, {text: "{ %; }", plain: true}, {text: "! %", plain: true}, {text: "if %; then :; fi", plain: true}, {text: "while %; do break; done"},
 	{text: "A=b %"}, {text: "% > log"}, {text: "% 2>> log"}, {text: "<a %", plain: true}, {text: "% > /dev/null", plain: true}, {text: "% 2>&1", plain: true},
 	{text: "true && %", plain: true}, {text: "false || %", plain: true}, {text: "ls; %", plain: true}, {text: "ls | %", plain: true}, {text: "ls\n%", plain: true}, {text: "% &", plain: true},
-	{text: "ls # c\n%", plain: true}, {text: "cd src && %", plain: true}, {text: "ls \\\n; %"},
+	{text: "ls # c\n%", plain: true}, {text: "cd src && %", plain: true}, {text: "ls \\\n; %", plain: true},
 }
 
 func (d disguise) put(s string) string {

@@ -28,7 +28,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
 			ReadOnly:    harmless || c.ReadOnly && j.distrust == "",
-			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites,
+			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites, Possible: c.Possible,
 			Risk: shows(c, secrets),
 		}
 		if part.Risk != "" {
@@ -36,6 +36,9 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		} else if !harmless {
 			part.Risk = c.Destructive()
 			part.Destroys = part.Risk != "" && c.DestroysFiles()
+			if part.Risk == "" {
+				part.Publishes = c.Publishes()
+			}
 		}
 		for _, f := range c.Forms {
 			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})

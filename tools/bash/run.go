@@ -248,14 +248,15 @@ const (
 )
 
 // wait waits until a command ends or has to move to the background. If ctx ends, it
-// discards the command and returns the cause.
+// discards the command and returns the cause, unless the client only gave up waiting.
 func (c *call) wait(ctx context.Context, j *job) (waitEnd, error) {
 	timeout := c.o.Default
 	if c.timeout > 0 {
 		timeout = time.Duration(c.timeout) * time.Millisecond
 	}
 	begun := time.Now()
-	after := time.NewTimer(min(timeout, c.o.Foreground))
+	foreground := c.env.Foreground(c.o.Foreground)
+	after := time.NewTimer(min(timeout, foreground))
 	defer after.Stop()
 	life := time.NewTicker(tick)
 	defer life.Stop()
@@ -264,6 +265,12 @@ func (c *call) wait(ctx context.Context, j *job) (waitEnd, error) {
 		case <-j.Done():
 			return done, nil
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), tools.ErrGaveUp) {
+				if shellsafe.LeadingSleep(c.command) {
+					j.limitTo(max(0, timeout-time.Since(begun)), timeout)
+				}
+				return moved, nil
+			}
 			j.discard(command.Cancelled)
 			return done, context.Cause(ctx)
 		case <-life.C:
@@ -273,8 +280,8 @@ func (c *call) wait(ctx context.Context, j *job) (waitEnd, error) {
 		case <-after.C:
 			switch {
 			case !shellsafe.LeadingSleep(c.command):
-			case timeout > c.o.Foreground: // the timeout ends it in the background
-				j.limitTo(timeout-c.o.Foreground, timeout)
+			case timeout > foreground: // the timeout ends it in the background
+				j.limitTo(timeout-foreground, timeout)
 			default:
 				j.limit = timeout
 				if j.End(command.Timeout, grace) == nil {

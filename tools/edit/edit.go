@@ -58,7 +58,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.FilePath)
+	file.CompleteTarget(env, &in.FilePath, in.OldString == "")
 	if err := file.CheckTarget(in.FilePath); err != nil {
 		return in, err
 	}
@@ -76,7 +76,7 @@ func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	}
 	heading := shown + ", the text to replace and the new one; the file cannot be compared"
 	if old.Text != nil {
-		after, _, err := old.Text.Apply(in.edit())
+		after, _, _, err := in.fit(old.Text)
 		if err == nil {
 			return file.PreviewChange(in.FilePath, old.Text, after)
 		}
@@ -109,7 +109,11 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		said += fmt.Sprintf(" in %d places", len(d.places))
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
-	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Notes()...))
+	notes := append(file.Form(d.before, d.after), c.Notes()...)
+	if d.note != "" {
+		notes = append(notes, d.note)
+	}
+	out.text = file.Answer(said+".", hunks, notes)
 	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.snapshot), Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
@@ -125,6 +129,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 type done struct {
 	before, after *textfile.Text
 	places        []textfile.Place
+	note          string // on the Unicode form of the text; "": there is nothing to say
 	snapshot      []byte // snapshot of a stale file with the same edit applied
 }
 
@@ -143,7 +148,7 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 	if d.before, err = textfile.Decode(old.Data); err != nil {
 		return d, file.About(in.FilePath, err)
 	}
-	if d.after, d.places, err = d.before.Apply(in.edit()); err != nil {
+	if d.after, d.places, d.note, err = in.fit(d.before); err != nil {
 		return d, notFound(in, old, guard, err)
 	}
 	d.snapshot = alike(in, old)
@@ -184,7 +189,8 @@ func alike(in Input, old file.Old) []byte {
 	if err != nil {
 		return nil
 	}
-	if t, _, err = t.Apply(textfile.Edit{Old: in.OldString, New: in.NewString}); err != nil {
+	in.ReplaceAll = false
+	if t, _, _, err = in.fit(t); err != nil {
 		return nil
 	}
 	return t.Bytes()

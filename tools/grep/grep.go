@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -127,7 +128,11 @@ func prepare(env *tools.Env, in Input) (p prepared, err error) {
 	if p.match, err = in.compile(); err != nil {
 		return p, err
 	}
-	p.choose, err = newChoice(in, p.prefix, env.Session.Dir)
+	p.choose, err = newChoice(in, p.prefix, env.Session.Dir, func(name string) bool {
+		return slices.ContainsFunc([]string{env.Session.Dir, in.Path}, func(folder string) bool {
+			return file.Exists(env, filepath.Join(folder, filepath.FromSlash(name)))
+		})
+	})
 	return p, err
 }
 
@@ -158,6 +163,12 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 		err = file.OpenError(env, in.Path, err)
 	default:
 		err = r.folder(ctx, dir, o.Searcher)
+		if one := in.choose.whole(in.Glob); err == nil && r.c.chosen == 0 && one != nil {
+			err = r.again(ctx, dir, o.Searcher, one)
+		}
+		if err == nil && r.c.chosen == 0 {
+			err = in.choose.wrong
+		}
 	}
 	if err != nil {
 		if r.long != nil {
@@ -216,6 +227,17 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 	}
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
 	return openError(r.env, r.in.Path, err)
+}
+
+// again searches with other globs. If they choose no file either, the answer stays.
+func (r *searching) again(ctx context.Context, dir *workspace.Folder, s *search.Searcher, globs *choice) error {
+	other := *r
+	other.in.choose = globs
+	err := other.folder(ctx, dir, s)
+	if err == nil && other.c.chosen > 0 {
+		*r = other
+	}
+	return err
 }
 
 // file searches the single file that the path names.

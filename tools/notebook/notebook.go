@@ -61,7 +61,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.NotebookPath)
+	file.CompleteTarget(env, &in.NotebookPath, false)
 	if err := file.CheckTarget(in.NotebookPath); err != nil {
 		return in, err
 	}

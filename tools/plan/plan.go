@@ -12,6 +12,7 @@ import (
 
 	"mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -77,7 +78,35 @@ func (o Options) on(env *tools.Env) bool {
 
 // ExitInput holds the arguments of ExitPlanMode.
 type ExitInput struct {
-	Plan string `json:"plan" minLength:"1" maxLength:"8000" jsonschema:"The plan, as Markdown"`
+	Plan     string   `json:"plan,omitempty" maxLength:"8000" jsonschema:"The plan, as Markdown. Without it the user decides on what you wrote before"`
+	PlanFile string   `json:"planFilePath,omitempty" jsonschema:"File that holds the plan; its name is shown"`
+	Prompts  []Prompt `json:"allowedPrompts,omitempty" maxItems:"50" jsonschema:"What the plan needs to run, for the user to see. It allows nothing"`
+}
+
+// Prompt describes a kind of calls that a plan needs.
+type Prompt struct {
+	Tool   string `json:"tool" jsonschema:"Name of the tool"`
+	Prompt string `json:"prompt" jsonschema:"What it is needed for, such as run the tests"`
+}
+
+// Body returns the lines that the user sees.
+func (in ExitInput) Body() string {
+	var b strings.Builder
+	b.WriteString(in.Plan)
+	switch {
+	case in.Plan != "":
+	case in.PlanFile != "":
+		b.WriteString("(The plan is in " + plain.Line(in.PlanFile) + ".)")
+	default:
+		b.WriteString("(The call has no plan: it is in what the model wrote before.)")
+	}
+	for i, p := range in.Prompts {
+		if i == 0 {
+			b.WriteString("\n\nIt expects to use, which this answer does not allow yet:")
+		}
+		b.WriteString("\n- " + plain.Cut(plain.Line(p.Tool+": "+p.Prompt), 200))
+	}
+	return b.String()
 }
 
 //go:embed exit.md
@@ -119,7 +148,7 @@ const (
 // the mode default.
 func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (tools.Result[Output], error) {
 	var out tools.Result[Output]
-	q := question.Question{Header: "Plan", Text: "Carry out this plan?", Body: in.Plan, Options: []question.Option{{Label: accept, Description: "plan mode ends"}}}
+	q := question.Question{Header: "Plan", Text: "Carry out this plan?", Body: in.Body(), Options: []question.Option{{Label: accept, Description: "plan mode ends"}}}
 	if o.mode() == policy.ModeDefault && !env.Session.AcceptEdits {
 		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and commands that only make, move or remove files in the workspace also run, contained or not"})
 	}

@@ -74,3 +74,20 @@ const declinedText = "The user declined the plan. Plan mode is on. Ask what to c
 func chosen(labels ...string) question.Reply {
 	return question.Reply{Answers: []question.Answer{{Choices: labels}}}
 }
+
+// TestBody checks what the user sees of the inputs of current models.
+func TestBody(t *testing.T) {
+	for _, one := range []struct {
+		in   plan.ExitInput
+		want string
+	}{
+		{plan.ExitInput{Plan: "do it"}, "do it"},
+		{plan.ExitInput{}, "(The call has no plan: it is in what the model wrote before.)"},
+		{plan.ExitInput{PlanFile: "/home/u/p\n.md"}, `(The plan is in /home/u/p\n.md.)`},
+		{plan.ExitInput{Plan: "do it", Prompts: []plan.Prompt{{Tool: "Bash", Prompt: "run the tests"}}}, "do it\n\nIt expects to use, which this answer does not allow yet:\n- Bash: run the tests"},
+	} {
+		if got := one.in.Body(); got != one.want {
+			t.Errorf("%+v: %q, want %q", one.in, got, one.want)
+		}
+	}
+}

@@ -109,7 +109,7 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 	}
 	out := Output{Type: "pdf", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), TotalPages: d.PageCount}
 	for _, p := range d.Pages {
-		out.Pages = append(out.Pages, PDFPage{p.Number, p.Text})
+		out.Pages = append(out.Pages, PDFPage{p.Number, p.Text, p.Notes})
 	}
 	out.shown = r.texts(r.showPDF(d)...)
 	return out, nil
@@ -126,11 +126,15 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			text.Reset()
 		}
 	}
-	mark := unusedHeading(d)
+	texts := make([]string, len(d.Pages))
+	for i, p := range d.Pages {
+		texts[i] = p.Text
+	}
+	mark := unusedHeading("Page", texts)
 	for _, p := range d.Pages {
 		fmt.Fprintf(&text, "%s Page %d of %d\n", mark, p.Number, d.PageCount)
 		if p.Picture == nil {
-			text.WriteString(p.Text + "\n\n")
+			text.WriteString(p.Text + "\n" + notesOf(p) + "\n")
 			continue
 		}
 		why := ""
@@ -138,11 +142,15 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			why = "no readable text on this page; "
 		}
 		fmt.Fprintf(&text, "[%sshown as a picture of %d x %d pixels]\n", why, p.Picture.Width, p.Picture.Height)
+		text.WriteString(notesOf(p))
 		flush()
 		out = append(out, shownPicture(p.Picture))
 	}
 	if d.Note != "" {
 		fmt.Fprintf(&text, "[%s]\n", d.Note)
+	}
+	if d.Form != "" {
+		fmt.Fprintf(&text, "[%s]\n", d.Form)
 	}
 	text.WriteString(figures(d))
 	if d.Next > 0 {
@@ -153,6 +161,14 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 	}
 	flush()
 	return out
+}
+
+// notesOf returns the notes of a page as lines.
+func notesOf(p pdf.Page) string {
+	if p.Notes == "" {
+		return ""
+	}
+	return p.Notes + "\n"
 }
 
 // figures returns a note on figures of pages that are shown as text, or "" if there are
@@ -175,11 +191,12 @@ func figures(d *pdf.Document) string {
 	}
 }
 
-// unusedHeading returns a prefix of headings that no line of a page begins with.
-func unusedHeading(d *pdf.Document) string {
+// unusedHeading returns a prefix of headings with a word that no line of the texts begins
+// with.
+func unusedHeading(word string, texts []string) string {
 	mark := "##"
-	for i := 0; i < len(d.Pages); i++ {
-		if strings.Contains("\n"+d.Pages[i].Text, "\n"+mark+" Page ") {
+	for i := 0; i < len(texts); i++ {
+		if strings.Contains("\n"+texts[i], "\n"+mark+" "+word+" ") {
 			mark, i = mark+"#", -1
 		}
 	}

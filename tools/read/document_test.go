@@ -202,8 +202,8 @@ func TestAsOfOtherFiles(t *testing.T) {
 	if got := l.read("like.txt", `,"as":"image"`); !strings.HasPrefix(got, "error: $ROOT/like.txt is a damaged PDF: ") {
 		t.Error(got)
 	}
-	l.want("a.bin", `,"as":"image"`, "error: $ROOT/a.bin is a binary file (of no known type) of 3 bytes. Read shows text, pictures, notebooks and PDF files; other tools can take it apart.")
-	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image.")
+	l.want("a.bin", `,"as":"image"`, "error: $ROOT/a.bin is a binary file (of no known type) of 3 bytes. Read shows text, pictures, notebooks, PDF and office files; other tools can take it apart.")
+	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image, formulas.")
 }
 
 // TestPDFOverBudget checks that pages that do not fit are named, and that the answer leads

@@ -54,8 +54,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if in.Timeout > 0 {
 		timeout = time.Duration(in.Timeout) * time.Millisecond
 	}
-	begun := time.Now()
-	got, how, err := s.eval(ctx, in.Code, timeout, func(took time.Duration) {
+	code := s.eval(in.Code, timeout)
+	got, how, err := s.await(ctx, code, env.Foreground(o.Bash.Foreground), func(took time.Duration) {
 		env.Progress(tools.Progress{Done: took.Seconds(), Message: alive(s.Output())})
 	})
 	if err != nil {
@@ -66,6 +66,16 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 			release()
 		}()
 		return none, err
+	}
+	a := &answer{o: o, env: env, task: t, s: s, notes: notes, took: time.Since(code.begun)}
+	if how == goesOn {
+		r := a.make(ctx, got, how, timeout)
+		go func() {
+			_, _, _ = s.await(context.Background(), code, timeout+time.Minute, func(time.Duration) {})
+			s.Output().Settle(settleWait)
+			release()
+		}()
+		return r, nil
 	}
 	defer release()
 	if how == ended {
@@ -78,7 +88,6 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	} else {
 		s.Output().Settle(settleWait)
 	}
-	a := &answer{o: o, env: env, task: t, s: s, notes: notes, took: time.Since(begun)}
 	return a.make(ctx, got, how, timeout), nil
 }
 
@@ -201,6 +210,9 @@ func (a *answer) make(ctx context.Context, got reply, how ending, timeout time.D
 			break
 		}
 		fmt.Fprintf(&b, "Session lost, its variables are gone: %s. The next call starts a new one.\n", a.s.ending())
+	case how == goesOn:
+		out.Status = "running"
+		fmt.Fprintf(&b, "Still running after %s; at %v it is interrupted. TaskOutput %s shows what it prints, the next call of this session waits for its end.\n", tools.Took(a.took), timeout, a.task.ID)
 	case how == interrupted:
 		out.Status = "interrupted"
 		fmt.Fprintf(&b, "Interrupted after %v, its timeout. The session goes on with its variables.\n", timeout)

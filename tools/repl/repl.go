@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -65,7 +66,7 @@ type Input struct {
 
 // Output describes the end of a call.
 type Output struct {
-	Status   string `json:"status" enum:"ok,error,interrupted,ended" jsonschema:"ok, error, interrupted (the session goes on) or ended (its state is gone)"`
+	Status   string `json:"status" enum:"ok,error,interrupted,running,ended" jsonschema:"ok, error, interrupted (the session goes on), running (the code goes on) or ended (its state is gone)"`
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Exit code of bash code, or of an interpreter that exited"`
 	TaskID   string `json:"task_id" jsonschema:"The session, for TaskOutput and TaskStop"`
 	Text     string `json:"text" jsonschema:"The output, with notes"`
@@ -83,6 +84,9 @@ func New(o Options) *tools.Tool {
 	}
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
+	}
+	if o.Bash.Foreground == 0 {
+		o.Bash.Foreground = defaultTimeout
 	}
 	if o.Bash.MaxOutput == 0 {
 		o.Bash.MaxOutput = defaultOutput
@@ -102,7 +106,12 @@ func New(o Options) *tools.Tool {
 		IsDestructive: tools.Always[Input](),
 		IsOpenWorld:   tools.Always[Input](),
 		IsEnabled:     func() error { return enabled(o.Bash.Commands) },
-		Prepare:       func(_ *tools.Env, in Input) (Input, error) { return in, in.validate() },
+		Prepare: func(_ *tools.Env, in Input) (Input, error) {
+			if in.Language == shell {
+				in.Code = shellsafe.Normalize(in.Code)
+			}
+			return in, in.validate()
+		},
 		Matcher: func(in Input) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, language string) bool { return language == in.Language }
 		},

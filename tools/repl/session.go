@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -202,21 +203,38 @@ type ending int
 const (
 	answered    ending = iota
 	interrupted        // at its timeout; the session goes on
+	goesOn             // the code runs on after the answer
 	ended              // the session has ended
 )
 
-// eval runs code. If ctx ends, it returns the cause at once, and the code goes on: the caller
-// calls abandon. The caller holds the turn.
-func (s *interpreter) eval(ctx context.Context, code string, timeout time.Duration, progress func(time.Duration)) (got reply, how ending, err error) {
+// evaluation is code that runs.
+type evaluation struct {
+	replies <-chan reply
+	written chan error
+	begun   time.Time
+	timeout time.Duration
+}
+
+// eval starts to run code. The caller holds the turn.
+func (s *interpreter) eval(code string, timeout time.Duration) *evaluation {
 	id, replies := s.expect()
-	written := make(chan error, 1)
+	e := &evaluation{replies: replies, written: make(chan error, 1), begun: time.Now(), timeout: timeout}
 	go func() {
 		_, err := io.WriteString(s.requests, languages[s.language].request(id, code))
-		written <- err
+		e.written <- err
 	}()
-	begun := time.Now()
-	late := time.NewTimer(timeout)
+	return e
+}
+
+// await waits for the end of code, at most for the given time. If ctx ends, it returns the cause at
+// once, and the code goes on: the caller calls abandon. If the client only gave up waiting, the
+// code goes on like after that time.
+func (s *interpreter) await(ctx context.Context, e *evaluation, most time.Duration, progress func(time.Duration)) (got reply, how ending, err error) {
+	replies, written := e.replies, e.written
+	late := time.NewTimer(e.timeout - time.Since(e.begun))
 	defer late.Stop()
+	enough := time.NewTimer(most)
+	defer enough.Stop()
 	life := time.NewTicker(tick)
 	defer life.Stop()
 	closed := s.closed
@@ -232,9 +250,14 @@ func (s *interpreter) eval(ctx context.Context, code string, timeout time.Durati
 		case <-s.running.Done():
 			return got, ended, nil
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), tools.ErrGaveUp) {
+				return got, goesOn, nil
+			}
 			return got, ended, context.Cause(ctx)
+		case <-enough.C:
+			return got, goesOn, nil
 		case <-life.C:
-			progress(time.Since(begun))
+			progress(time.Since(e.begun))
 		case <-late.C:
 			select {
 			case <-written:

@@ -35,6 +35,7 @@ func newRead(source Source) *tools.Tool {
 		SearchHint:  "read resource data file of an MCP server by URI",
 		Description: func(in ReadInput) string { return "Read " + in.URI + " of the server " + in.Server },
 		Loading:     tools.LoadDeferred,
+		Remote:      true,
 		// MCP defines reading a resource as read-only. Rules on the server decide whether
 		// its effects are acceptable.
 		IsReadOnly:        tools.Always[ReadInput](),

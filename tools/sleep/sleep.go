@@ -78,7 +78,7 @@ var errOver = errors.New("the time is over")
 func wait(ctx context.Context, env *tools.Env, in Input, events *event.Registry) (tools.Result[Output], error) {
 	env.Depart()
 	begin := time.Now()
-	total := time.Duration(in.DurationMS) * time.Millisecond
+	total := env.Foreground(time.Duration(in.DurationMS) * time.Millisecond)
 	inner, cancel := context.WithTimeoutCause(ctx, total, errOver)
 	defer cancel()
 	stop := report(env, total)

@@ -143,7 +143,7 @@ func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Re
 	}
 	q := spool.Query{Max: o.MaxOutput, Filter: in.filter}
 	env.Waiting() // release the slot while waiting
-	w := newWaiter(env, t, in.wait())
+	w := newWaiter(env, t, env.Foreground(in.wait()))
 	defer w.stop()
 	var s tasks.Status
 	var seen shown

@@ -141,13 +141,16 @@ func (w *Workspace) Placed(text string) string {
 func (w *Workspace) Env() *tools.Env {
 	view := w.Session.View()
 	return &tools.Env{
-		Session: view,
+		Session: view, Patient: true,
 		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
 			if workspace.Containing(w.roots.Paths(), canonical) == "" && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {
 				return fmt.Errorf("%s is outside the workspace", literal)
 			}
 			return nil
 		}),
+		Denied: func(path string) bool {
+			return workspace.Containing(w.roots.Paths(), path) == "" && !strings.HasPrefix(path, view.Results)
+		},
 		Home:     w.Root,
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
@@ -193,6 +196,7 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	w.Session.Apply(resp.Effect)
+	prepared.AddNotes(resp)
 	return resp, nil
 }
 

@@ -61,7 +61,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.FilePath)
+	file.CompleteTarget(env, &in.FilePath, true)
 	return in, file.CheckTarget(in.FilePath)
 }
 

@@ -97,7 +97,7 @@ func (s Subject) of(tool string) string {
 
 // Request is a call that the user must decide on, as it would run. Nothing may
 // change it between the question and the run. The approval is bound to all
-// fields except Session, Denied and Preview, with Partial: a call that differs in any
+// fields except Session, Answered and Preview, with Partial: a call that differs in any
 // other field is another call.
 type Request struct {
 	Session   string          // "" for none; nothing is then remembered
@@ -122,10 +122,22 @@ type Request struct {
 	// one is given; it must neither block nor use the Store.
 	Questions []question.Question
 	Replied   func(number int, reply question.Reply) `json:"-"`
-	// Denied is called if the user declines the call with a reason. It must neither block nor use
-	// the Store. It may be nil.
-	Denied func(number int, reason string) `json:"-"`
+	// Answered is called with each answer of the user to the pending call, and when a decline is
+	// lifted. reason is the user's text for the model, or "". It must neither block nor use the
+	// Store. It may be nil.
+	Answered func(number int, a Answer, reason string) `json:"-"`
 }
+
+// Answer is an answer of the user to a pending call.
+type Answer int
+
+// The answers.
+const (
+	Approved Answer = iota
+	Always
+	Denied
+	Lifted
+)
 
 // check returns an error if the request cannot be shown to the user.
 func (r *Request) check() error {

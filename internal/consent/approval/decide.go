@@ -74,6 +74,11 @@ func (s *Store) Approve(n int, key string, always bool) error {
 	case i != nil && i.granted.IsZero():
 		i.granted = s.config.Now()
 		s.generation.Add(1)
+		if always {
+			i.tell(Always)
+		} else {
+			i.tell(Approved)
+		}
 	case always: // the entry is stored, whatever happened to the one call
 	case i != nil:
 		return errApproved(n)
@@ -153,16 +158,14 @@ func (s *Store) Deny(n int, key, reason string) error {
 	if err := i.shown(key); err != nil {
 		return err
 	}
-	for _, session := range i.sessions {
-		s.decline(n, session, i.request.Tool, i.request.Subject, reason)
+	for _, w := range i.waiters {
+		s.decline(n, w, i.request.Tool, i.request.Subject, reason)
 		if i.request.As != "" {
-			s.decline(n, session, i.request.As, i.request.Subject, reason)
+			s.decline(n, w, i.request.As, i.request.Subject, reason)
 		}
+		w.tell(n, Denied, reason)
 	}
 	s.end(i, outcomeDenied)
-	if i.request.Denied != nil && reason != "" {
-		i.request.Denied(n, reason)
-	}
 	return nil
 }
 

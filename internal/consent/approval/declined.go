@@ -38,7 +38,7 @@ func (s *Store) Agreed(session, tool string, subject Subject) bool {
 // declined is a subject that the user declined in a session.
 type declined struct {
 	number  int // the number by which users lift it
-	session string
+	waiter
 	tool    string
 	subject Subject
 	since   time.Time
@@ -47,8 +47,8 @@ type declined struct {
 
 // Decline records that the user declined something in a session. The user sees
 // it in the list and can lift it by a new number. Without a session or a
-// subject, nothing is recorded.
-func (s *Store) Decline(session, tool string, subject Subject) {
+// subject, nothing is recorded. lifted may be nil; it is called with Lifted.
+func (s *Store) Decline(session, tool string, subject Subject, lifted func(number int, a Answer, reason string)) {
 	if session == "" || subject.Value == "" {
 		return
 	}
@@ -64,20 +64,20 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.decline(n, session, tool, subject, "")
+	s.decline(n, waiter{session, lifted}, tool, subject, "")
 }
 
 // decline records a subject as declined. The caller must hold the lock.
-func (s *Store) decline(n int, session, tool string, subject Subject, wrote string) {
+func (s *Store) decline(n int, by waiter, tool string, subject Subject, wrote string) {
 	tool = subject.of(tool)
-	if session == "" || subject.Value == "" {
+	if by.session == "" || subject.Value == "" {
 		return
 	}
-	if d := s.findDeclined(session, tool, subject); d != nil {
+	if d := s.findDeclined(by.session, tool, subject); d != nil {
 		d.wrote = cmp.Or(wrote, d.wrote)
 		return
 	}
-	s.declined = append(s.declined, &declined{n, session, tool, subject, s.config.Now(), wrote})
+	s.declined = append(s.declined, &declined{n, by, tool, subject, s.config.Now(), wrote})
 	if len(s.declined) > maxDeclined {
 		s.declined = s.declined[1:]
 	}
@@ -109,9 +109,15 @@ func (s *Store) findDeclined(session, tool string, subject Subject) *declined {
 func (s *Store) lift(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.declined)
-	s.declined = slices.DeleteFunc(s.declined, func(d *declined) bool { return d.number == n })
-	if len(s.declined) == before {
+	told := map[string]bool{}
+	s.declined = slices.DeleteFunc(s.declined, func(d *declined) bool {
+		if d.number == n && !told[d.session] {
+			told[d.session] = true
+			d.tell(n, Lifted, "")
+		}
+		return d.number == n
+	})
+	if len(told) == 0 {
 		return fmt.Errorf("nothing was declined by number %d", n)
 	}
 	return nil

@@ -63,7 +63,7 @@ func serveChild(state string) {
 		case "pend":
 			fmt.Println(s.Pend(r))
 		case "take":
-			fmt.Println(s.Take(r))
+			fmt.Println(s.Take(r) != 0)
 		case "always":
 			fmt.Println(s.Always(r.Tool, r.Subject, r.Root))
 		case "declined":

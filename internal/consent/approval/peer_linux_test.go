@@ -31,7 +31,7 @@ func TestBelow(t *testing.T) {
 			t.Errorf("%s: %s, %v", args, got, err)
 		}
 	}
-	if s.Take(call("a")) {
+	if s.Take(call("a")) != 0 {
 		t.Error("granted")
 	}
 	if !strings.Contains(s.log.String(), socket.ErrBelow.Error()) {
@@ -77,7 +77,7 @@ func TestOrphan(t *testing.T) {
 		}
 	}
 	_, _ = unix.Wait4(pid, nil, 0, nil)
-	if rest != socket.ErrBelow.Error() || s.Take(call("a")) {
+	if rest != socket.ErrBelow.Error() || s.Take(call("a")) != 0 {
 		t.Errorf("an orphan was told %q", rest)
 	}
 }

@@ -22,10 +22,30 @@ type item struct {
 	number   int
 	key      key
 	request  Request
-	sessions []string // sessions that wait for it
+	waiters  []waiter // sessions that wait for it
 	since    time.Time
 	granted  time.Time // when it was approved or answered; zero while pending
 	reply    question.Reply
+}
+
+// waiter is a session that waits for an approval.
+type waiter struct {
+	session  string
+	answered func(number int, a Answer, reason string) // may be nil
+}
+
+// tell calls a waiter.
+func (w waiter) tell(number int, a Answer, reason string) {
+	if w.answered != nil {
+		w.answered(number, a, reason)
+	}
+}
+
+// tell calls all waiters.
+func (i *item) tell(a Answer) {
+	for _, w := range i.waiters {
+		w.tell(i.number, a, "")
+	}
 }
 
 // ends returns when the item expires.
@@ -64,11 +84,11 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.find(k); i != nil { // added by another call in the meantime
-		i.join(r.Session)
+		i.join(&r)
 		return i.number, nil
 	}
 	i := &item{number: n, key: k, request: r, since: s.config.Now()}
-	i.join(r.Session)
+	i.join(&r)
 	s.items = append(s.items, i)
 	s.generation.Add(1)
 	s.prune()
@@ -84,20 +104,23 @@ func (s *Store) again(k key, r *Request) int {
 	if i == nil {
 		return 0
 	}
-	i.join(r.Session)
+	i.join(r)
 	if i.request.Preview != r.Preview || i.request.Partial != r.Partial {
 		i.request.Preview, i.request.Partial = r.Preview, r.Partial
 		s.generation.Add(1)
 	}
-	i.request.Denied = r.Denied
 	return i.number
 }
 
-// join adds a session to those that wait.
-func (i *item) join(session string) {
-	if !slices.Contains(i.sessions, session) {
-		i.sessions = append(i.sessions, session)
-	}
+// join adds the session of a request to those that wait.
+func (i *item) join(r *Request) {
+	i.leave(r.Session)
+	i.waiters = append(i.waiters, waiter{r.Session, r.Answered})
+}
+
+// leave removes a session from those that wait.
+func (i *item) leave(session string) {
+	i.waiters = slices.DeleteFunc(i.waiters, func(w waiter) bool { return w.session == session })
 }
 
 // find returns the item of a call, or nil. The caller must hold the lock. This
@@ -188,19 +211,19 @@ func (s *Store) TakeReply(r Request) (reply question.Reply, number int) {
 	return i.reply, i.number
 }
 
-// Take reports whether the user has approved exactly this call, and uses up the
-// approval. Of several concurrent calls, only one gets it. Take does not check
+// Take returns the number by which the user has approved exactly this call, or 0, and uses up
+// the approval. Of several concurrent calls, only one gets it. Take does not check
 // what is always allowed; call Always after it.
-func (s *Store) Take(r Request) bool {
+func (s *Store) Take(r Request) (number int) {
 	k := r.key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(k)
 	if i == nil || i.granted.IsZero() {
-		return false
+		return 0
 	}
 	s.end(i, outcomeUsed)
-	return true
+	return i.number
 }
 
 // Forget ends a session. It drops what the session was declined and allowed, and the
@@ -214,11 +237,11 @@ func (s *Store) Forget(session string) {
 	s.declined = slices.DeleteFunc(s.declined, func(d *declined) bool { return d.session == session })
 	s.agreed = slices.DeleteFunc(s.agreed, func(a agreed) bool { return a.session == session })
 	for _, i := range slices.Clone(s.items) {
-		at := slices.Index(i.sessions, session)
-		if at < 0 || !i.granted.IsZero() {
+		before := len(i.waiters)
+		if !i.granted.IsZero() {
 			continue
 		}
-		if i.sessions = slices.Delete(i.sessions, at, at+1); len(i.sessions) == 0 {
+		if i.leave(session); before > 0 && len(i.waiters) == 0 {
 			s.end(i, outcomeEnded)
 		}
 	}

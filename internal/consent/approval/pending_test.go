@@ -9,6 +9,7 @@ import (
 	"mcp-toolset/internal/consent/question"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 
 func TestNothingAtStart(t *testing.T) {
 	s := newServer(t, "")
-	if s.Take(call("ls")) || s.Always("Bash", call("ls").Subject, "/work") || s.wasDeclined("s1", "Bash", call("ls").Subject) {
+	if s.Take(call("ls")) != 0 || s.Always("Bash", call("ls").Subject, "/work") || s.wasDeclined("s1", "Bash", call("ls").Subject) {
 		t.Error("something is allowed or declined that nobody was asked about")
 	}
 	s.Forget("s1")
@@ -55,7 +56,7 @@ func TestBound(t *testing.T) {
 	for name, change := range other {
 		r := base
 		change(&r)
-		if s.Take(r) {
+		if s.Take(r) != 0 {
 			t.Errorf("the approval was taken by a call with another %s", name)
 		}
 		if m := s.pend(t, r); m == n {
@@ -64,10 +65,10 @@ func TestBound(t *testing.T) {
 	}
 	same := base
 	same.Session = "s2"
-	if !s.Take(same) {
+	if s.Take(same) == 0 {
 		t.Error("the same call could not take its approval")
 	}
-	if s.Take(base) {
+	if s.Take(base) != 0 {
 		t.Error("an approval was taken twice")
 	}
 }
@@ -103,7 +104,7 @@ func TestNumbers(t *testing.T) {
 	if n := s.pend(t, call("a")); n != 1 {
 		t.Errorf("the same call, approved, has number %d", n)
 	}
-	if !s.Take(call("a")) {
+	if s.Take(call("a")) == 0 {
 		t.Error("not taken")
 	}
 	if n := s.pend(t, call("a")); n != 3 {
@@ -157,7 +158,7 @@ func TestExpiry(t *testing.T) {
 		if late {
 			s.clock.add(time.Second)
 		}
-		if got := s.Take(call("a")); got == late {
+		if got := s.Take(call("a")) != 0; got == late {
 			t.Errorf("%v after it was given: taken %v", GrantedFor, got)
 		}
 		n = s.pend(t, call("a"))
@@ -174,7 +175,7 @@ func TestApprovedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.clock.add(GrantedFor - time.Second)
-	if !s.Take(call("a")) {
+	if s.Take(call("a")) == 0 {
 		t.Error("not taken")
 	}
 }
@@ -190,7 +191,7 @@ func TestSingleUse(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			<-start
-			if s.Take(call("a")) {
+			if s.Take(call("a")) != 0 {
 				taken.Add(1)
 			}
 		})
@@ -212,7 +213,7 @@ func TestBounds(t *testing.T) {
 	s.mu.Lock()
 	for i := range maxPending {
 		r := call(fmt.Sprint(i))
-		s.items = append(s.items, &item{number: 100 + i, key: r.key(), request: r, sessions: []string{"s1"}, since: s.config.Now()})
+		s.items = append(s.items, &item{number: 100 + i, key: r.key(), request: r, waiters: []waiter{{session: "s1"}}, since: s.config.Now()})
 	}
 	s.mu.Unlock()
 	if s.number(100) == nil {
@@ -223,7 +224,7 @@ func TestBounds(t *testing.T) {
 	if len(s.items) != maxPending+1 { // and one that was granted
 		t.Errorf("%d are held", len(s.items))
 	}
-	if !s.Take(call("first")) {
+	if s.Take(call("first")) == 0 {
 		t.Error("one that was given had to go")
 	}
 	// Fewer large items exceed the limit.
@@ -308,7 +309,7 @@ func TestDeclined(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, s.Approve(n, "", false), "approval 1 was declined")
-	if s.Take(r) {
+	if s.Take(r) != 0 {
 		t.Error("taken though it was declined")
 	}
 	for _, tc := range []struct {
@@ -331,8 +332,8 @@ func TestDeclined(t *testing.T) {
 	}
 	// A subject declined in another way also has a number to lift it by.
 	path := Subject{Kind: "path", Access: "Edit", Value: "/work/a"}
-	s.Decline("s1", "Write", path)
-	s.Decline("s1", "Write", path)
+	s.Decline("s1", "Write", path, nil)
+	s.Decline("s1", "Write", path, nil)
 	o, err := List(t.Context(), s.state, 0)
 	if err != nil || len(o.Declined) != 3 || o.Declined[2].Number != 2 || o.Declined[2].Subject != path {
 		t.Fatalf("%+v, %v", o.Declined, err)
@@ -347,13 +348,13 @@ func TestDeclined(t *testing.T) {
 		t.Error("lifting one lifted another")
 	}
 	// A decline without a session or a subject is not recorded.
-	s.Decline("", "Write", path)
-	s.Decline("s1", "Write", Subject{Kind: "input"})
+	s.Decline("", "Write", path, nil)
+	s.Decline("s1", "Write", Subject{Kind: "input"}, nil)
 	if s.wasDeclined("", "Write", path) || s.wasDeclined("s1", "Write", Subject{Kind: "input"}) {
 		t.Error("declined without a conversation, or nothing")
 	}
 	for i := range maxDeclined + 1 {
-		s.decline(i, "s9", "T", Subject{Kind: "input", Value: fmt.Sprint(i)}, "")
+		s.decline(i, waiter{session: "s9"}, "T", Subject{Kind: "input", Value: fmt.Sprint(i)}, "")
 	}
 	if len(s.declined) != maxDeclined {
 		t.Errorf("%d declines are remembered", len(s.declined))
@@ -370,7 +371,7 @@ func TestTakenBack(t *testing.T) {
 	if err := s.Deny(n, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if s.Take(call("rm")) {
+	if s.Take(call("rm")) != 0 {
 		t.Error("taken though it was taken back")
 	}
 }
@@ -387,8 +388,8 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := s.pend(t, none)
-	s.Decline("s1", "T", Subject{Kind: "path", Value: "/a"})
-	s.Decline("s2", "T", Subject{Kind: "path", Value: "/a"})
+	s.Decline("s1", "T", Subject{Kind: "path", Value: "/a"}, nil)
+	s.Decline("s2", "T", Subject{Kind: "path", Value: "/a"}, nil)
 	s.Forget("s1")
 	s.Forget("")
 	if s.wasDeclined("s1", "T", Subject{Kind: "path", Value: "/a"}) || !s.wasDeclined("s2", "T", Subject{Kind: "path", Value: "/a"}) {
@@ -400,7 +401,44 @@ func TestForget(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !s.Take(given) {
+	if s.Take(given) == 0 {
 		t.Error("what was given went with the conversation")
+	}
+}
+
+// TestAnswered checks that each session that waits gets every answer of the user, once.
+func TestAnswered(t *testing.T) {
+	s := newServer(t, "")
+	var got []string
+	pend := func(title, session string) int {
+		r := call(title)
+		r.Session = session
+		r.Answered = func(n int, a Answer, reason string) {
+			got = append(got, fmt.Sprint(session, " ", n, " ", a, " ", reason))
+		}
+		n, err := s.Pend(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := pend("one", "s1")
+	pend("one", "s2")
+	pend("one", "s1")
+	must(s.Approve(one, "", false))
+	two := pend("two", "s1")
+	must(s.Approve(two, "", true))
+	three := pend("three", "s1")
+	must(s.Deny(three, "", "no"))
+	must(s.lift(three))
+	want := []string{"s2 1 0 ", "s1 1 0 ", "s1 2 1 ", "s1 3 2 no", "s1 3 3 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

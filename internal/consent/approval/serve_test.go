@@ -46,7 +46,7 @@ func TestStory(t *testing.T) {
 	if o, err = List(t.Context(), s.state, n); err != nil || !o.Items[0].Approved || !o.Items[0].Ends.Equal(now.Add(GrantedFor)) {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if !s.Take(r) {
+	if s.Take(r) == 0 {
 		t.Error("not taken")
 	}
 	_, err = Approve(t.Context(), s.state, n, true)
@@ -138,7 +138,7 @@ func TestMalformed(t *testing.T) {
 		}
 		conn.Close()
 	}
-	if s.Take(call("a")) {
+	if s.Take(call("a")) != 0 {
 		t.Error("granted")
 	}
 	// An incomplete message has no effect.
@@ -153,7 +153,7 @@ func TestMalformed(t *testing.T) {
 	if err := half.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := readAnswer(conn, maxAnswer); err != nil || a.Refused == "" || s.Take(call("a")) {
+	if a, err := readAnswer(conn, maxAnswer); err != nil || a.Refused == "" || s.Take(call("a")) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -263,7 +263,7 @@ func TestManyClients(t *testing.T) {
 	if len(problems) != 1 || problems[errApproved(n).Error()] != clients-1 {
 		t.Errorf("the others were told %v", problems)
 	}
-	if !s.Take(call("a")) || s.Take(call("a")) || other.Take(call("b")) {
+	if s.Take(call("a")) == 0 || s.Take(call("a")) != 0 || other.Take(call("b")) != 0 {
 		t.Error("not taken once")
 	}
 }

@@ -89,7 +89,7 @@ func TestTwoServers(t *testing.T) {
 	if _, err := Approve(t.Context(), s.state, 2, false); err != nil {
 		t.Fatal(err)
 	}
-	if s.Take(call("a")) {
+	if s.Take(call("a")) != 0 {
 		t.Error("an approval of one server was taken in another")
 	}
 	if got := other.say("take", call("a")); got != "true" {
@@ -135,7 +135,7 @@ func TestSameNumber(t *testing.T) {
 	other.items[0].number = 1
 	_, err := Approve(t.Context(), s.state, 1, false)
 	wants(t, err, "2 servers have an approval 1; stop one of them")
-	if s.Take(call("a")) || other.Take(call("b")) {
+	if s.Take(call("a")) != 0 || other.Take(call("b")) != 0 {
 		t.Error("granted")
 	}
 }
@@ -191,7 +191,7 @@ func TestLongPath(t *testing.T) {
 	if found, err := filepath.Glob(filepath.Join(temp, "mcp-toolset-approval-*", "s")); err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if _, err := Approve(t.Context(), s.state, n, false); err != nil || !s.Take(call("a")) {
+	if _, err := Approve(t.Context(), s.state, n, false); err != nil || s.Take(call("a")) == 0 {
 		t.Errorf("%v", err)
 	}
 	t.Setenv("TMPDIR", filepath.Join(temp, strings.Repeat("long/", 25)))
@@ -219,7 +219,7 @@ func TestStateRemoved(t *testing.T) {
 	if n != 2 {
 		t.Errorf("number %d", n)
 	}
-	if _, err := Approve(t.Context(), s.state, n, false); err != nil || !s.Take(call("b")) {
+	if _, err := Approve(t.Context(), s.state, n, false); err != nil || s.Take(call("b")) == 0 {
 		t.Errorf("%v", err)
 	}
 	if err := os.RemoveAll(s.state); err != nil {

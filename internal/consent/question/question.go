@@ -33,6 +33,7 @@ type Question struct {
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
+	Preview     string `json:"preview,omitempty"` // lines that show the choice
 }
 
 // Answer is the answer to one question. If both fields are empty, the user gave none.
@@ -65,6 +66,9 @@ func Text(questions []Question) string {
 				b.WriteString(": " + plain.Text(o.Description))
 			}
 			b.WriteByte('\n')
+			for line := range strings.Lines(o.Preview) {
+				b.WriteString("      | " + plain.Text(strings.TrimRight(line, "\r\n")) + "\n")
+			}
 		}
 	}
 	return b.String()

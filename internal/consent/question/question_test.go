@@ -9,13 +9,15 @@ import (
 )
 
 var asked = []Question{
-	{Header: "Library", Text: "Which library?", Options: []Option{{"A", "small"}, {"B", "large"}}},
+	{Header: "Library", Text: "Which library?", Options: []Option{{Label: "A", Description: "small", Preview: "a = 1\nb\x1b[2J"}, {Label: "B", Description: "large"}}},
 	{Header: "Systems", Text: "Which systems?", Body: "one\ntwo\x1b[2J\n", MultiSelect: true, Options: []Option{{Label: "Linux"}, {Label: "macOS"}, {Label: "1"}}},
 }
 
 func TestText(t *testing.T) {
 	const want = `1. Library: Which library?
    1) A: small
+      | a = 1
+      | b\x1b[2J
    2) B: large
 2. Systems: Which systems? (several may be chosen)
    | one

@@ -15,6 +15,9 @@ var errLinked = errors.New("there is a link on the way, or a file")
 // bytes.
 const copyLimit = 64 << 20
 
+// copySuffix ends the name of a new file that replaces another one.
+const copySuffix = ".mcp-toolset-copy"
+
 // facts describes the file under a name.
 type facts struct {
 	kind          fs.FileMode // ModeDir, ModeSymlink, ModeIrregular for special files, 0 for regular ones

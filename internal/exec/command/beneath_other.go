@@ -19,6 +19,9 @@ func (*spot) open() (*os.File, error)          { return nil, errors.ErrUnsupport
 func in(*os.File, string) *spot                { return &spot{} }
 func (*spot) create() error                    { return errors.ErrUnsupported }
 func (*spot) unlink() error                    { return errors.ErrUnsupported }
+func (*spot) replace([]byte) error             { return errors.ErrUnsupported }
+func (*spot) overwrite([]byte) error           { return errors.ErrUnsupported }
+func (s *spot) beside(string) *spot            { return s }
 func (*spot) mkdir() error                     { return errors.ErrUnsupported }
 func (*spot) link(string) error                { return errors.ErrUnsupported }
 func (*spot) moveTo(string) error              { return errors.ErrUnsupported }

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -134,7 +136,7 @@ func (s *spot) alone() error {
 	if st.Size > copyLimit {
 		return fmt.Errorf("%s has further names (hard links) and is too large for a copy", s.name)
 	}
-	other := spot{s.dir, s.name + ".mcp-toolset-copy"}
+	other := spot{s.dir, s.name + copySuffix}
 	_ = unix.Unlinkat(s.dir, other.name, 0) // left by a killed server
 	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -150,6 +152,58 @@ func (s *spot) alone() error {
 		_ = unix.Unlinkat(s.dir, other.name, 0)
 	}
 	return err
+}
+
+// replace makes a new file, with the mode and owner of the present one if there is one, and
+// renames it over that.
+func (s *spot) replace(content []byte) error {
+	other := s.beside(copySuffix)
+	_ = other.unlink() // left by a killed server
+	mode, uid, gid := uint32(0o644), -1, -1
+	var st unix.Stat_t
+	if unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		mode, uid, gid = uint32(st.Mode)&0o777, int(st.Uid), int(st.Gid)
+	}
+	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	out := os.NewFile(uintptr(fd), other.name)
+	_, err = out.Write(content)
+	if uid >= 0 {
+		err = errors.Join(err, unix.Fchown(fd, uid, gid))
+	}
+	err = errors.Join(err, unix.Fchmod(fd, mode), out.Close())
+	if err == nil {
+		err = unix.Renameat(s.dir, other.name, s.dir, s.name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(s.dir, other.name, 0)
+	}
+	return err
+}
+
+// beside returns the name with a suffix, in the same folder. It needs no close.
+func (s *spot) beside(suffix string) *spot { return &spot{s.dir, s.name + suffix} }
+
+// overwrite changes the content of a file in place. A mount on a file is gone when another file is
+// renamed over it, in every mount namespace. A reader at the same time finds the new content,
+// perhaps with empty lines behind it.
+func (s *spot) overwrite(content []byte) error {
+	fd, err := unix.Openat(s.dir, s.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1 {
+		return errors.Join(err, fs.ErrInvalid)
+	}
+	padded := append(slices.Clone(content), bytes.Repeat([]byte("\n"), max(0, int(st.Size)-len(content)))...)
+	if _, err := unix.Pwrite(fd, padded, 0); err != nil {
+		return err
+	}
+	return unix.Ftruncate(fd, int64(len(content)))
 }
 
 // stampOf returns the stamp of an open folder. No command can choose the ctime in it.

@@ -27,6 +27,10 @@
 //     concurrency-safe: later calls are resolved where it leaves the session.
 //   - When output cannot be stored, storing stops and the command goes on; only the
 //     quota of one command ends it.
+//   - Git's configuration (configs.go): a command gets a copy, by a link that is mounted over the
+//     file, since git renames new files over it. The server judges the changes by key
+//     (package gitconfig) and carries the harmless ones over. A rename over the file by
+//     another program ends the mount in all namespaces; then the file itself is judged.
 //   - Git guard: what exists under a protected name is mounted over; an absent folder
 //     of hooks is made first; a file with further hard links becomes a copy, as git
 //     makes one when it writes. What a command makes where nothing was, or nothing can
@@ -60,6 +64,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-toolset/internal/exec/gitconfig"
 	"mcp-toolset/internal/exec/launch"
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
@@ -112,9 +117,12 @@ type Commands struct {
 	networks *networks
 	// writable lists the folders that commands may write to, except for caches.
 	writable []string
-	path     trustedPath
-	guard    guard
-	sweep    sync.Once
+	// outside lists the roots whose repository is in no root. Commands may change what of that
+	// belongs to the root, as to any other worktree.
+	outside []gitconfig.Root
+	path    trustedPath
+	guard   guard
+	sweep   sync.Once
 
 	trying  sync.Mutex
 	report  *Report     // nil: not tried
@@ -166,6 +174,14 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.networks = &networks{runner: cs.runner, owners: map[string]*ownNetwork{}}
 	cs.writable = writable(c)
+	for _, root := range c.Roots {
+		if r, ok := gitconfig.Linked(root); ok && !cs.inWritable(r.Common) {
+			cs.outside = append(cs.outside, r)
+		}
+	}
+	for _, r := range cs.outside {
+		cs.writable = append(cs.writable, r.Common)
+	}
 	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
 		folders := slices.DeleteFunc(cs.programs(), cs.inWritable)
@@ -173,11 +189,12 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
-		roots: c.Roots, files: slices.Clone(c.Protected), closed: c.Closed, log: c.Log, every: guardEvery, settle: guardSettle,
+		roots: c.Roots, home: c.Home, files: slices.Clone(c.Protected), closed: c.Closed, log: c.Log, every: guardEvery, settle: guardSettle,
 		journal:        filepath.Join(c.State, "guarded"),
 		makeQuarantine: cs.makeQuarantine, quarantinePath: cs.quarantinePath(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
 	}
+	cs.guard.scanner.outside = cs.outside
 	for _, root := range c.Roots {
 		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
 	}
@@ -318,6 +335,11 @@ func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...
 		}
 	}
 	p.Write = append(p.Write, write...)
+	for _, r := range c.outside {
+		if at == nil {
+			p.Exact = append(p.Exact, r.Common)
+		}
+	}
 	if at != nil {
 		p.Exact = slices.DeleteFunc(slices.Clone(write), func(path string) bool { return !slices.Contains(at.Roots, path) && path != at.Common })
 	}

@@ -68,8 +68,16 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 	e.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
 		e.guarded, p.Protect = c.guard.begin(s.Workspace.roots(), append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = slices.Concat(c.guard.grant(e.guarded, p.Protect, s.Grants), s.Protect, s.Workspace.foreign())
 		tried = report.Write.Coverage
+		p.Protect = c.guard.grant(e.guarded, p.Protect, s.Grants)
+		if tried.Mounts && (!s.server || s.watched) {
+			fixed := slices.Concat(s.Protect, s.Hide)
+			if s.Workspace != nil {
+				fixed = append(fixed, s.Workspace.Common) // settings of the checkout
+			}
+			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, fixed)
+		}
+		p.Protect = slices.Concat(p.Protect, s.Protect, c.foreign(s.Workspace))
 		if s.server && !s.watched {
 			// It runs for hours, in which the user may make such names.
 			c.guard.end(e.guarded)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"mcp-toolset/internal/exec/gitconfig"
 )
 
 // guard protects protected names. A name that exists when a command starts is mounted
@@ -28,6 +30,7 @@ type guard struct {
 	every   time.Duration // interval of looks while commands run
 	settle  time.Duration // time that git may need from writing a file to the commit that holds it
 
+	home    string // for names in git's configuration
 	journal string // folder of journals; "": none is written
 
 	mu           sync.Mutex
@@ -52,6 +55,17 @@ type watched struct {
 	cut     bool              // whether the scan at its start was incomplete
 	removed []string
 	opened  []string // protected paths that grants let it change
+	// restored lists facts on what was put back as it was, or not carried over.
+	restored []string
+
+	configs  map[string]name     // existing configurations that it must not change
+	lent     []*lent             // its copies of those
+	hooks    map[string]string   // its copies of generated hooks, and their originals
+	copies   *os.File            // the folder of the copies; nil: none
+	pointers map[string]string   // contents at its start of files that name another folder
+	taken    map[string]bool     // those of pointers that were quarantined since
+	programs map[string]string   // absent files that git's configuration makes git run, and the folders of their checkouts
+	steps    map[string][]string // steps at its start that run a command, of rebases that wait
 
 	names    []string // protected names that it must not make in projects; empty: it may make all
 	projects []string // project folders that existed at its start
@@ -78,7 +92,8 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.recover()
-	w = &watched{roots: roots, trusted: map[string]bool{}, links: map[string]string{}, since: time.Now().UnixNano()}
+	w = newWatched()
+	w.roots, w.since = roots, time.Now().UnixNano()
 	for _, folder := range writable {
 		if folder != "" {
 			w.bases = append(w.bases, resolved(folder))
@@ -110,16 +125,26 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 		g.prepare(n, w.bases)
 		at, err := lookAt(n.path)
 		if err != nil || g.movable(n, f, w) {
+			if n.pointer || filepath.Base(n.path) == "commondir" {
+				w.notice(n)
+			}
 			continue
 		}
 		switch {
 		case at.kind&fs.ModeSymlink == 0:
 			w.trusted[n.path] = true
+			if at.kind == 0 && n.isConfig() {
+				w.configs[n.path] = n
+			}
 		case n.pointer:
 			continue // the names in the target folder are protected
 		}
 		protect = append(protect, n.path)
 	}
+	for _, r := range f.repos {
+		w.noticeRepo(r)
+	}
+	protect = append(protect, g.watchPrograms(w, f)...)
 	if g.running == nil {
 		g.running = map[*watched]bool{}
 	}
@@ -129,6 +154,10 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 		g.timer = time.AfterFunc(g.every, g.tick)
 	}
 	return w, protect
+}
+
+func newWatched() *watched {
+	return &watched{trusted: map[string]bool{}, links: map[string]string{}, configs: map[string]name{}, hooks: map[string]string{}, pointers: map[string]string{}, taken: map[string]bool{}, programs: map[string]string{}, steps: map[string][]string{}}
 }
 
 // hides reports whether a command that starts now cannot reach a name, since a folder above
@@ -172,6 +201,7 @@ func (g *guard) end(w *watched) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.look([]*watched{w})
+	w.takeBack()
 	delete(g.running, w)
 	if len(g.running) == 0 && g.timer != nil {
 		g.timer.Stop()
@@ -266,6 +296,15 @@ func (g *guard) prepare(n name, bases []string) {
 		if _, err := lookAt(filepath.Join(n.repo.dir, "config")); err == nil {
 			_ = s.mkdir()
 		}
+	case os.IsNotExist(err) && n.isConfig() && filepath.Base(n.path) == "config.worktree":
+		// Git reads it from the moment that it is there.
+		common := n.repo.dir
+		if n.repo.linked {
+			common = filepath.Dir(filepath.Dir(common))
+		}
+		if f, err := gitconfig.Parse(readIn(bases, filepath.Join(common, "config"), configLimit)); err == nil && f.Last("extensions", "worktreeconfig") == "true" {
+			_ = s.create()
+		}
 	case err != nil:
 	case at.kind == 0 && at.links > 1:
 		if err := s.alone(); err != nil {
@@ -302,7 +341,8 @@ func aloneIn(s *spot) {
 func (g *guard) movable(n name, f found, w *watched) bool {
 	roots, bases := g.allRoots(w.roots), w.bases
 	young := n.repo.dir != "" && !g.first[n.repo.dir] && !slices.Contains(roots, filepath.Dir(n.repo.dir))
-	if !young && !n.repo.linked && (!n.pointer || slices.Contains(roots, filepath.Dir(n.path))) {
+	own := slices.ContainsFunc(g.scanner.outside, func(r gitconfig.Root) bool { return r.Dir == n.repo.dir })
+	if own || !young && !n.repo.linked && (!n.pointer || slices.Contains(roots, filepath.Dir(n.path))) {
 		return false
 	}
 	s, err := openParent(outermost(bases, n.path), n.path)
@@ -314,7 +354,7 @@ func (g *guard) movable(n name, f found, w *watched) bool {
 		dir := pointed(n.path, s.read(pointerLimit))
 		return f.known[dir] && filepath.Base(filepath.Dir(dir)) == "worktrees"
 	}
-	return harmless(s, n, f, bases)
+	return g.harmless(s, n, f, bases)
 }
 
 // look examines all protected names and quarantines what a running command made there,
@@ -356,9 +396,25 @@ func (g *guard) look(ended []*watched) {
 			}
 			continue
 		}
-		if makers := g.makers(n); len(makers) > 0 && g.bad(n, f, bases) && g.quarantine(n.path, bases) == nil {
+		makers := g.makers(n)
+		if len(makers) == 0 || !g.bad(n, f, bases) || n.isConfig() && g.clean(n, f, bases, makers) || g.quarantine(n.path, bases) != nil {
+			continue
+		}
+		restored := false
+		for _, w := range makers {
+			if _, had := w.pointers[n.path]; had {
+				w.taken[n.path], restored = true, true
+			}
+		}
+		if !restored {
 			g.tell(makers, n.path)
 		}
+	}
+	g.restorePointers(bases, ended)
+	g.restoreSteps(bases)
+	// Last, when nothing else is left that a setting could make git run.
+	for w := range g.running {
+		g.carry(w, f, bases, slices.Contains(ended, w))
 	}
 	g.lookAtPlants(f, bases, ended)
 }
@@ -398,7 +454,7 @@ func (g *guard) bad(n name, f found, bases []string) bool {
 		at, err := s.look()
 		return err == nil && at.kind&fs.ModeSymlink != 0
 	}
-	return !harmless(s, n, f, bases)
+	return !g.harmless(s, n, f, bases)
 }
 
 // between returns the folders strictly between folder and a path below it, outermost

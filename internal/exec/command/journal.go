@@ -22,6 +22,10 @@ type entry struct {
 	Cut     bool
 
 	Names, Projects []string
+
+	Pointers map[string]string
+	Programs map[string]string
+	Steps    map[string][]string
 }
 
 // lookMargin is the time after its last look by which a killed server has surely ended.
@@ -38,7 +42,7 @@ func (g *guard) record() {
 	}
 	var entries []entry
 	for w := range g.running {
-		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut, Names: w.names, Projects: w.projects}
+		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut, Names: w.names, Projects: w.projects, Pointers: w.pointers, Programs: w.programs, Steps: w.steps}
 		for path := range w.trusted {
 			e.Trusted = append(e.Trusted, path)
 		}
@@ -138,7 +142,8 @@ func (g *guard) recoverFrom(file string) {
 	}
 	var ended []*watched
 	for _, e := range entries {
-		w := &watched{names: e.Names, projects: e.Projects, bases: e.Bases, links: e.Links, since: e.Since, cut: e.Cut, trusted: map[string]bool{}}
+		w := newWatched()
+		w.names, w.projects, w.bases, w.links, w.since, w.cut, w.pointers, w.programs, w.steps = e.Names, e.Projects, e.Bases, e.Links, e.Since, e.Cut, e.Pointers, e.Programs, e.Steps
 		w.until = info.ModTime().Add(lookMargin).UnixNano()
 		for _, path := range e.Trusted {
 			w.trusted[path] = true

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/text/plain"
@@ -115,8 +116,8 @@ func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 		return fail("it is closed to all tools")
 	case hidden == "" && !w.Change && holding(w.Path, slices.Concat(p.Read, p.Write)) != "":
 		return Grant{}, nil
-	case !w.Change && absent:
-		return Grant{}, nil // the command reports the absence itself
+	case !w.Change && absent, errors.Is(err, syscall.ENOTDIR):
+		return Grant{}, nil // the command reports it itself; .git is a file in a linked worktree
 	}
 	if w.Change && c.inWritable(w.Path) {
 		return g, nil // a protected name

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcp-toolset/internal/exec/gitconfig"
 )
 
 // Protected names of editors, agents and package managers are searched where those
@@ -74,6 +76,38 @@ func (w *watched) watchPlants(f found, names []string) {
 	}
 }
 
+// watchPrograms finds what the configuration of repositories makes git run in folders that a
+// command can change. It returns what exists, which mounts must protect. What is absent is watched
+// as a protected name is that a command makes.
+func (g *guard) watchPrograms(w *watched, f found) (protect []string) {
+	for _, r := range f.repos {
+		if r.linked {
+			continue // git could not remove it again; as a root it is protected
+		}
+		of := gitconfig.Repository{Dir: r.dir, Common: r.dir, Top: filepath.Dir(r.dir), Home: g.home}
+		if r.super != "" {
+			of.Top = of.Worktree()
+		}
+		for _, path := range of.Programs() {
+			base := outermost(w.bases, path)
+			if base == "" || g.hides(path) {
+				continue
+			}
+			for _, link := range linksTo(path, w.bases) {
+				w.links[link], _ = os.Readlink(link)
+			}
+			if _, err := lookAt(path); err != nil {
+				w.programs[path] = of.Top
+				continue
+			}
+			g.prepare(name{path: path}, w.bases)
+			w.trusted[path] = true
+			protect = append(protect, path)
+		}
+	}
+	return protect
+}
+
 // lookAtPlants quarantines protected names that running commands made. ended lists
 // commands that make no more changes; git may still run in others.
 func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
@@ -82,7 +116,15 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 		names = append(names, w.names...)
 	}
 	slices.Sort(names)
-	for dir, paths := range f.planted(slices.Compact(names)) {
+	planted := f.planted(slices.Compact(names))
+	for w := range g.running {
+		for path, dir := range w.programs {
+			if exists(path) && !slices.Contains(planted[dir], path) {
+				planted[dir] = append(planted[dir], path)
+			}
+		}
+	}
+	for dir, paths := range planted {
 		made := map[string][]*watched{}
 		for _, path := range paths {
 			makers := g.planters(dir, path)
@@ -114,6 +156,10 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 func (g *guard) planters(dir, path string) []*watched {
 	var out []*watched
 	for _, w := range g.makers(name{path: path}) {
+		if w.programs[path] != "" && !g.opened(path) {
+			out = append(out, w)
+			continue
+		}
 		if len(w.names) == 0 {
 			for other := range g.running {
 				other.trusted[path] = true
@@ -150,9 +196,8 @@ var (
 	plainDrivers    = []string{"lfs", "text", "binary", "union"}
 )
 
-// plainModule matches a line of .gitmodules that makes git run nothing: no update key,
-// and no url that is a flag or names a helper.
-var plainModule = regexp.MustCompile(`^\s*(?:\[submodule "[^"\\]*"\]|(?:path|branch|shallow|ignore|fetchRecurseSubmodules) = [^-][^\\]*|url = [^-:\\][^\\]*)?\s*$`)
+// moduleNames lists the settings of .gitmodules by which git runs nothing.
+var moduleNames = []string{"path", "url", "branch", "shallow", "ignore", "fetchrecursesubmodules"}
 
 // plainModules reports whether path is a file .gitmodules that makes git run nothing,
 // such as git submodule add writes.
@@ -169,13 +214,11 @@ func plainModules(path string, bases []string) bool {
 	if err != nil || at.kind != 0 || at.links != 1 {
 		return false
 	}
-	text := string(s.read(64 << 10))
-	for line := range strings.Lines(text) {
-		if !plainModule.MatchString(line) || strings.Contains(line, "::") {
-			return false
-		}
-	}
-	return text != ""
+	f, err := gitconfig.Parse(s.read(64 << 10))
+	return err == nil && len(f.Entries) > 0 && !slices.ContainsFunc(f.Entries, func(e gitconfig.Entry) bool {
+		flag := strings.HasPrefix(e.Value, "-") || strings.HasPrefix(e.Value, ":") || strings.Contains(e.Value, "::")
+		return e.Section != "submodule" || e.Sub == "" || !slices.Contains(moduleNames, e.Name) || flag
+	})
 }
 
 // plainAttributes reports whether path is a file .gitattributes that makes git run no

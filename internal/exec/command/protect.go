@@ -3,7 +3,6 @@ package command
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -25,7 +24,7 @@ var linkedNames = []string{"config.worktree", "commondir"}
 
 // harmless reports whether a protected name holds only what git init, git clone and git
 // worktree add make. writable lists the folders where commands can put a repository.
-func harmless(s *spot, n name, f found, writable []string) bool {
+func (g *guard) harmless(s *spot, n name, f found, writable []string) bool {
 	at, err := s.look()
 	switch {
 	case err != nil:
@@ -40,8 +39,8 @@ func harmless(s *spot, n name, f found, writable []string) bool {
 	case "hooks":
 		return at.kind.IsDir() && samples(s)
 	case "config", "config.worktree":
-		text := s.read(64 << 10)
-		return text != nil && at.links == 1 && plainConfig(withoutWorktree(string(text), n.repo), writable)
+		text := s.read(configLimit)
+		return text != nil && at.links == 1 && g.plainConfig(text, n, f, writable)
 	case "commondir":
 		text := s.read(pointerLimit)
 		return n.repo.linked && strings.TrimRight(string(text), "\r\n") == "../.." && at.links == 1
@@ -60,72 +59,6 @@ func samples(s *spot) bool {
 	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".sample")
 	})
-}
-
-// worktreeLine matches the setting for the working tree of a submodule.
-var worktreeLine = regexp.MustCompile(`(?m)^\tworktree = ((?:\.\./)+[^"\\;#\n]*)\n`)
-
-// withoutWorktree removes the worktree setting from the configuration of a submodule if
-// it leads into the superproject.
-func withoutWorktree(text string, r repo) string {
-	m := worktreeLine.FindStringSubmatchIndex(text)
-	if r.super == "" || m == nil {
-		return text
-	}
-	at := filepath.Join(r.dir, text[m[2]:m[3]])
-	if at == r.super || !inside(at, r.super) || slices.Contains(strings.Split(at, "/"), ".git") {
-		return text
-	}
-	return text[:m[0]] + text[m[1]:]
-}
-
-var (
-	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|pull|push|fetch|lfs|remote "([^"\\]+)"|submodule(?: "[^"\\]*")?|branch "[^"\\]*")\]$`)
-	configValue   = regexp.MustCompile(`^(\w+) = ([^"\\;#]*)$`)
-	// configKeys lists the settings that make git run no program.
-	configKeys = []string{
-		"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "objectformat", "refstorage",
-		"defaultbranch", "name", "email", "url", "fetch", "remote", "merge", "rebase",
-		"active", "sparsecheckout", "sparsecheckoutcone",
-		"promisor", "partialclonefilter", "mirror", "tagopt", "autocrlf", "eol", "safecrlf", "sharedrepository", "prune", "pushurl", "ff", "default", "autosetupremote",
-	}
-	// remoteURL matches the URL of a repository on another machine.
-	remoteURL = regexp.MustCompile(`^((https?|ssh|git)://[^-/]|[\w.][\w.-]*@[\w.][\w.-]*:[^:]|[\w.][\w.-]+:[^:/])`)
-)
-
-// plainConfig reports whether a git configuration has the form that git writes and only
-// settings that run nothing. That includes hooks of a repository that it names: a push
-// to a repository in a writable folder would run them.
-func plainConfig(text string, writable []string) bool {
-	var remote string // name in the current section
-	var remotes, named []string
-	for line := range strings.Lines(text) {
-		line = strings.Trim(line, " \t\r\n") // git's idea of white space
-		if line == "" {
-			continue
-		}
-		if m := configSection.FindStringSubmatch(line); m != nil {
-			remote = m[1]
-			continue
-		}
-		m := configValue.FindStringSubmatch(line)
-		if m == nil {
-			return false
-		}
-		key, value := strings.ToLower(m[1]), m[2]
-		switch {
-		case !slices.Contains(configKeys, key), strings.Contains(value, "::"), strings.HasPrefix(value, "-") && key != "tagopt":
-			return false
-		case (key == "url" || key == "pushurl") && !remoteURL.MatchString(value) && !elsewhere(value, writable):
-			return false
-		case key == "url" && remote != "":
-			remotes = append(remotes, remote)
-		case key == "remote" && value != ".":
-			named = append(named, value)
-		}
-	}
-	// Git takes a remote without a url for a path.
-	return !slices.ContainsFunc(named, func(name string) bool { return !slices.Contains(remotes, name) })
 }
 
 // elsewhere reports whether a path is where no command can have put anything.

@@ -58,7 +58,7 @@ func TestPlainConfig(t *testing.T) {
 		{"gpg", core + "[gpg]\n\tprogram = ./evil\n", false},
 		{"submodule", core + "[submodule \"x\"]\n\tupdate = !./evil\n", false},
 		{"url", core + "[url \"ext::evil\"]\n\tinsteadOf = https://\n", false},
-		{"worktreeConfig", core + "[extensions]\n\tworktreeConfig = true\n", false},
+		{"worktreeConfig", core + "[extensions]\n\tworktreeConfig = true\n", true},
 		{"uploadpack", remote("https://example.com") + "\tuploadpack = ./evil\n", false},
 		{"receivepack", remote("https://example.com") + "\treceivepack = ./evil\n", false},
 		{"vcs", remote("https://example.com") + "\tvcs = evil\n", false},
@@ -79,21 +79,22 @@ func TestPlainConfig(t *testing.T) {
 		{"a branch of a remote that is none", core + "[branch \"x\"]\n\tremote = evil\n", false},
 		{"a branch of a remote without a url", core + "[remote \"evil\"]\n\tfetch = x\n[branch \"x\"]\n\tremote = evil\n", false},
 		{"a branch of ext::", core + "[branch \"x\"]\n\tremote = ext::evil\n", false},
-		{"quotes", "[core]\n\tbare = \"false\"\n", false},
-		{"quoted name", "[remote \"a\\\"b\"]\n", false},
-		{"comment", "[core] # \n", false},
-		{"comment line", "# x\n[core]\n", false},
-		{"comment behind", "[core]\n\tbare = false ; x\n", false},
-		{"continuation", "[core]\n\tbare = false \\\n\tfsmonitor = evil\n", false},
+		{"quotes", "[core]\n\tbare = \"false\"\n", true},
+		{"quoted name", "[remote \"a\\\"b\"]\n", true},
+		{"comment", "[core] # \n", true},
+		{"comment line", "# x\n[core]\n", true},
+		{"comment behind", "[core]\n\tbare = false ; x\n", true},
+		{"continuation", "[core]\n\tbare = false \\\n\tfsmonitor = evil\n", true},
 		{"continued name", "[core]\n\tname = \\\n", false},
 		{"dotted", "[core.x]\n\tbare = false\n", false},
-		{"upper case", "[CORE]\n\tbare = false\n", false},
-		{"no blank", "[core]\n\tbare=false\n", false},
+		{"upper case", "[CORE]\n\tbare = false\n", true},
+		{"no blank", "[core]\n\tbare=false\n", true},
 		{"form feed", "\f[core]\n", false},
-		{"byte order mark", "\ufeff[core]\n", false},
+		{"byte order mark", "\ufeff[core]\n", true},
 		{"no-break space", "\u00a0[core]\n", false},
 	} {
-		if got := plainConfig(tc.text, []string{root}); got != tc.want {
+		g := &guard{}
+		if got := g.plainConfig([]byte(tc.text), name{repo: repo{dir: root + "/.git"}}, found{}, []string{root}); got != tc.want {
 			t.Errorf("%s: %v, want %v\n%s", tc.name, got, tc.want, tc.text)
 		}
 	}
@@ -132,11 +133,12 @@ func TestTakeAway(t *testing.T) {
 		{"a link to samples", func(root string) error {
 			return errors.Join(write(root, "h/x.sample", "", ".git/HEAD", ""), os.Symlink("../h", filepath.Join(root, ".git/hooks")))
 		}, []string{".git/hooks"}, []string{"h/x.sample"}},
-		{"a config", func(root string) error { return write(root, ".git/config", "[core]\n\tfsmonitor = x\n") }, []string{".git/config"}, []string{".git"}},
+		{"a config", func(root string) error { return write(root, ".git/config", "[core]\n\tfsmonitor = x\n") }, nil, []string{".git/config"}},
+		{"a broken config", func(root string) error { return write(root, ".git/config", "[core\n") }, []string{".git/config"}, []string{".git"}},
 		{"a link to a config", func(root string) error {
 			return errors.Join(write(root, "c", "", ".git/HEAD", ""), os.Symlink("../c", filepath.Join(root, ".git/config")))
 		}, []string{".git/config"}, []string{"c"}},
-		{"a large config", func(root string) error { return write(root, ".git/config", strings.Repeat("[core]\n", 10000)) }, []string{".git/config"}, nil},
+		{"a large config", func(root string) error { return write(root, ".git/config", strings.Repeat("[core]\n", 200_000)) }, []string{".git/config"}, nil},
 		{"another config", func(root string) error { return write(root, ".git/commondir", "../evil") }, []string{".git/commondir"}, nil},
 		{"attributes", func(root string) error { return write(root, ".git/info/attributes", "") }, []string{".git/info/attributes"}, []string{".git/info"}},
 		{"settings", func(root string) error { return write(root, ".mcp-toolset/settings.json", "{}") }, []string{".mcp-toolset"}, nil},

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"mcp-toolset/internal/exec/gitconfig"
 )
 
 // Limits of the search for repositories below the roots.
@@ -24,6 +27,9 @@ type repo struct {
 	dir    string
 	linked bool   // whether it belongs to a linked worktree
 	super  string // for a submodule: the folder that holds the superproject
+	// outside reports that a root is a checkout of it, but that it is in no root. Commands
+	// change only its settings of branches.
+	outside bool
 }
 
 // found is the result of a scan. No path in it goes through a link.
@@ -40,6 +46,7 @@ type found struct {
 // scanner searches for repositories. It caches the listings of unchanged folders.
 type scanner struct {
 	begins  map[string]bool // first parts of protected names, in lower case
+	outside []gitconfig.Root
 	folders map[string]listing
 	fresh   map[string]listing // listings of the current scan
 	entries int
@@ -115,6 +122,9 @@ func (s *scanner) scan(roots []string) found {
 		}
 		level = next
 	}
+	for _, r := range s.outside {
+		s.repository(repo{dir: r.Common, outside: true})
+	}
 	s.folders = s.fresh
 	return s.out
 }
@@ -132,18 +142,20 @@ func (s *scanner) repository(r repo) {
 	s.out.repos = append(s.out.repos, r)
 	if l, ok := s.list(filepath.Join(r.dir, "worktrees")); ok {
 		for _, name := range l.folders {
-			s.repository(repo{dir: filepath.Join(r.dir, "worktrees", name), linked: true})
+			dir := filepath.Join(r.dir, "worktrees", name)
+			own := slices.ContainsFunc(s.outside, func(o gitconfig.Root) bool { return o.Dir == dir })
+			s.repository(repo{dir: dir, linked: true, outside: r.outside && !own})
 		}
 	}
 	super := r.super
 	if super == "" {
 		super = filepath.Dir(r.dir)
 	}
-	s.modules(filepath.Join(r.dir, "modules"), super, scanDepth)
+	s.modules(filepath.Join(r.dir, "modules"), repo{super: super, outside: r.outside}, scanDepth)
 }
 
 // modules searches for repositories of submodules, whose names may contain slashes.
-func (s *scanner) modules(folder, super string, depth int) {
+func (s *scanner) modules(folder string, r repo, depth int) {
 	l, ok := s.list(folder)
 	if !ok {
 		return
@@ -151,9 +163,10 @@ func (s *scanner) modules(folder, super string, depth int) {
 	for _, name := range l.folders {
 		at := filepath.Join(folder, name)
 		if in, ok := s.list(at); ok && in.bare {
-			s.repository(repo{dir: at, super: super})
+			r.dir = at
+			s.repository(r)
 		} else if depth > 0 {
-			s.modules(at, super, depth-1)
+			s.modules(at, r, depth-1)
 		} else {
 			s.out.cut = true
 		}

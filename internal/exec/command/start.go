@@ -118,7 +118,10 @@ type Result struct {
 	Quarantine string   // the quarantine folder; on another file system they are renamed in place
 	// Appeared lists protected names that appeared meanwhile and stay, since a commit
 	// has them.
-	Appeared  []string
+	Appeared []string
+	// Restored lists facts on what the command changed of the settings of git and was put
+	// back, or not kept.
+	Restored  []string
 	Unreached []string // facts on the hosts that the proxy did not reach
 	Cut       bool     // whether another process still had the output open when it ended
 	Ended     time.Time
@@ -188,7 +191,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if variable != "" {
 		spec.Env = append(spec.Env, variable)
 	}
-	if s.Workspace != nil && !s.Judged {
+	if (s.Workspace != nil || len(c.outside) > 0) && !s.Judged {
 		// gc would change the logs of the checkout, which are protected.
 		spec.Env = lastOfEach(withGitSetting(spec.Env, "gc.auto", "0"))
 	}
@@ -278,9 +281,9 @@ func (r *Running) watch() {
 	}
 	// Do this first: a server that is ending may not have the time to wait for output.
 	w, unreached := r.leave()
-	var removed, appeared []string
+	var removed, appeared, restored []string
 	if w != nil {
-		removed, appeared = w.removed, w.appeared
+		removed, appeared, restored = w.removed, w.appeared, w.restored
 	}
 	cut := false
 	select {
@@ -300,7 +303,7 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it ended before the request
 	}
-	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, EndReason: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, Restored: restored, Unreached: unreached, Quarantine: r.commands.guard.quarantinePath, Ended: r.commands.config.Now()}
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -387,7 +390,18 @@ func (r *Running) Blocked(output string) []string {
 	if r.policy == nil {
 		return nil
 	}
-	return r.workspace.explain(sandbox.Blocked(*r.policy, r.dir, r.script, output))
+	facts := r.explain(sandbox.Blocked(*r.policy, r.dir, r.script, output))
+	if renamedLog.MatchString(output) {
+		facts = append(facts, "git branch -m does not work beside other worktrees, whose branches and their logs are closed; use git switch -c NEW and git branch -d OLD")
+	}
+	return facts
+}
+
+func (r *Running) explain(facts []string) []string {
+	if r.workspace == nil {
+		return r.commands.explain(facts)
+	}
+	return r.workspace.explain(facts)
 }
 
 // Hidden returns the existing paths below a canonical folder that were hidden from the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-toolset/internal/exec/gitconfig"
 	"mcp-toolset/internal/text/plain"
 )
 
@@ -45,10 +46,13 @@ func (w *Workspace) foreign() (out []string) {
 			out = append(out, path)
 		}
 	}
-	for _, name := range checkoutNames {
-		add(filepath.Join(w.Common, filepath.FromSlash(name)))
+	var checkouts []string
+	if w.Own != w.Common { // of a submodule, whose checkout is the root
+		for _, name := range checkoutNames {
+			add(filepath.Join(w.Common, filepath.FromSlash(name)))
+		}
+		checkouts = append(checkouts, w.Common)
 	}
-	checkouts := []string{w.Common}
 	worktrees := filepath.Join(w.Common, "worktrees")
 	entries, _ := os.ReadDir(worktrees)
 	for _, e := range entries {
@@ -63,6 +67,18 @@ func (w *Workspace) foreign() (out []string) {
 			add(filepath.Join(w.Common, filepath.FromSlash(branch)))
 			add(filepath.Join(w.Common, "logs", filepath.FromSlash(branch)))
 		}
+	}
+	return out
+}
+
+// foreign returns what commands at a workspace must not change of repositories: see
+// Workspace.foreign.
+func (c *Commands) foreign(at *Workspace) (out []string) {
+	if at != nil {
+		return at.foreign()
+	}
+	for _, r := range c.outside {
+		out = append(out, (&Workspace{Common: r.Common, Own: r.Dir}).foreign()...)
 	}
 	return out
 }
@@ -149,6 +165,33 @@ func (c *Commands) mayWrite() []string {
 		return c.writable
 	}
 	return append(slices.Clone(c.writable), c.config.Worktrees)
+}
+
+// renamedLog matches the error of git branch -m where the log of another worktree's branch is
+// mounted: git cannot move a log out of its folder then. It changes nothing.
+var renamedLog = regexp.MustCompile(`unable to move logfile logs/refs/heads/\S+ to logs/refs/\.tmp-renamed-log: Invalid cross-device link`)
+
+// explain returns facts on what the sandbox blocked, with the reason for those on the repository of a
+// root that is in no root.
+func (c *Commands) explain(facts []string) []string {
+	for i, fact := range facts {
+		path, _, ok := strings.Cut(fact, " may be read but not changed: ")
+		if !ok {
+			path, _, ok = strings.Cut(fact, " is protected from commands: ")
+		}
+		for _, r := range c.outside {
+			if ok && inside(path, plain.Line(r.Common)) {
+				facts[i] = path + " stays closed: of the repository " + plain.Line(r.Common) + " commands change what belongs to " + plain.Line(r.Top) + ", but no hooks, settings and other worktrees"
+			}
+		}
+		for _, root := range c.config.Roots {
+			git := filepath.Join(root, ".git")
+			if dir := pointed(git, readSome(git)); ok && dir != "" && inside(path, plain.Line(dir)) && !slices.ContainsFunc(c.outside, func(r gitconfig.Root) bool { return r.Top == root }) {
+				facts[i] = path + " stays closed: it is in the folder " + plain.Line(dir) + ", which " + plain.Line(git) + " names, and which does not name " + plain.Line(root) + " as its checkout. If it is one, ask the user to run git worktree repair there and to restart the server"
+			}
+		}
+	}
+	return facts
 }
 
 // explain returns facts on what the sandbox blocked, with the reason for those on the checkout.

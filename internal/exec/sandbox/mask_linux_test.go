@@ -78,6 +78,50 @@ func TestProtect(t *testing.T) {
 	}
 }
 
+// TestInstead checks that a command finds a link and a folder in the place of others, also in a
+// protected folder, and cannot reach those.
+func TestInstead(t *testing.T) {
+	t.Parallel()
+	for _, at := range []tier{spaces, userns} {
+		if err := at.available(); err != nil {
+			t.Logf("%s: %v", at.name, err)
+			continue
+		}
+		s := newScratch(t)
+		write(t, s.root+"/.git/config", "config\n")
+		write(t, s.root+"/fixed/hooks/one", "hook\n")
+		write(t, s.policy.TempDir+"/copy/config", "copy\n")
+		write(t, s.policy.TempDir+"/copy/hooks/two", "two\n")
+		if err := os.Symlink(s.policy.TempDir+"/copy/config", s.policy.TempDir+"/link"); err != nil {
+			t.Fatal(err)
+		}
+		p := s.policy
+		p.Protect = []string{s.root + "/fixed"}
+		p.Instead = map[string]string{s.root + "/.git/config": p.TempDir + "/link", s.root + "/fixed/hooks": p.TempDir + "/copy/hooks"}
+		before := tree(t, s.root)
+		s.steps(t, at, p, []step{
+			{"cat .git/config fixed/hooks/two", true, "copy\ntwo\n"},
+			{"rm .git/config", false, ""},
+			{"mv .git/config c", false, ""},
+			{"echo x > n && mv n .git/config", false, ""},
+			{"mv .git g", false, ""},
+			{"ln .git/config l && echo x >> l", false, ""},
+			{"rm -rf fixed/hooks", false, ""},
+			{"mv fixed/hooks h", false, ""},
+			{"cat fixed/hooks/one", false, ""},
+			{"echo x >> fixed/new", false, ""},
+			{"echo x >> fixed/hooks/three && echo y >> .git/config && cat .git/config", true, "copy\ny\n"},
+			{"rm -rf n l c g h", true, ""},
+		})
+		if after := tree(t, s.root); after != before {
+			t.Errorf("%s: changed from\n%s\nto\n%s", at.name, before, after)
+		}
+		if now := content(t, s.policy.TempDir+"/copy/config"); now != "copy\ny\n" {
+			t.Errorf("%s: the copy is %q", at.name, now)
+		}
+	}
+}
+
 func TestHide(t *testing.T) {
 	t.Parallel()
 	for _, at := range []tier{spaces, userns} {

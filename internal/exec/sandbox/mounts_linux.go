@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,7 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	}
 	m.ownTerminals()
 	m.protect()
+	m.replace()
 	m.hide()
 	if err := m.programs(); err != nil {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
@@ -122,11 +124,15 @@ func clone(path string) (int, error) {
 }
 
 // cloneAt returns a detached copy of the mounts at a path relative to an open
-// folder, or at the folder itself if path is "". shown is the name for errors.
-func cloneAt(dir int, path, shown string) (int, error) {
+// folder, or at the folder itself if path is "". shown is the name for errors. more
+// are further flags.
+func cloneAt(dir int, path, shown string, more ...uint) (int, error) {
 	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
 	if path == "" {
 		flags |= unix.AT_EMPTY_PATH
+	}
+	for _, flag := range more {
+		flags |= flag
 	}
 	fd, err := unix.OpenTree(dir, path, flags)
 	if err != nil {
@@ -227,6 +233,28 @@ func (m *mounter) shared() error {
 		return fmt.Errorf("mounting on %s: %w", sharedMemory, err)
 	}
 	return nil
+}
+
+// replace mounts links and folders in the place of others. Where that fails, the path becomes
+// read-only. It comes after protect, which would make them read-only, too.
+func (m *mounter) replace() {
+	for _, path := range slices.Sorted(maps.Keys(m.p.Instead)) {
+		if !belowAny(path, m.write) {
+			continue // already read-only
+		}
+		m.pin(promiseProtect, path, path)
+		fd, err := cloneAt(unix.AT_FDCWD, m.p.Instead[path], m.p.Instead[path], unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil {
+			err = attach(fd, path)
+			unix.Close(fd)
+		}
+		if err == nil {
+			continue
+		}
+		if err := m.over(path, unix.MOUNT_ATTR_RDONLY); err != nil {
+			m.reportBroken(promiseProtect, path, err.Error())
+		}
+	}
 }
 
 // protect makes protected paths read-only.

@@ -79,6 +79,11 @@ type Policy struct {
 	Protect []string
 	// Programs lists programs that others stand for. It needs mounts.
 	Programs []Program
+	// Instead maps files and folders below Write to what the command sees in their place: a link
+	// for a file, and a folder for a folder. It can neither change the path nor replace what is
+	// mounted there, but change what the link names, or the folder holds. Where that cannot be
+	// mounted, the path is read-only.
+	Instead map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
 	// Network allows internet sockets. It has no effect with ReadOnly.
@@ -159,6 +164,9 @@ func (p Policy) check() error {
 	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers, p.Exact)
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
+	}
+	for path, other := range p.Instead {
+		all = append(all, path, other)
 	}
 	for _, path := range all {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {

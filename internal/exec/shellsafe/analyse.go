@@ -10,10 +10,11 @@
 //
 // Parsing is not running. The parser and bash differ in ways that each hide a command (a
 // comment that ends in a backslash, $ before a line break, a carriage return, <&-curl x,
-// the word after coproc), so such texts are refused before the parser or called
-// unresolved, which rules may never allow. Programs' commands in words are listed for
+// the word after coproc). Such texts are refused before the parser or called unresolved,
+// which rules may never allow; Normalize joins lines before that. Programs' commands in words are listed for
 // deny and ask rules only (launch.go), with variables that name programs (variables.go),
-// escapes of vim, awk and tmux (escapes.go), and spellings without the flags ahead of a
+// escapes of vim, awk and tmux (escapes.go) and of what programs read (input.go), words of
+// unknown programs (possible.go), and spellings without the flags ahead of a
 // subcommand (forms.go). Code for an interpreter is not looked into. What these cannot
 // tell makes a command doubtful, which matters only where there are such rules.
 // FuzzParserDiff runs random texts in bash, with programs that print their arguments, and
@@ -31,12 +32,13 @@ import (
 
 // Limits of the analysis. A text that exceeds one is unresolved.
 const (
-	MaxBytes    = 16 << 10 // of the text
-	MaxCommands = 64       // simple commands, at any depth
-	maxNesting  = 100      // of brackets, quotes and keywords, and of our own recursion
-	maxReparse  = 3        // sh -c within sh -c
-	maxListed   = 2048     // commands in Analysis.Commands
-	maxPaths    = 1024     // of each kind
+	MaxBytes    = 16 << 10 // of the text without the bodies of quoted here-documents
+	maxText     = 128 << 10
+	MaxCommands = 64   // simple commands, at any depth
+	maxNesting  = 100  // of brackets, quotes and keywords, and of our own recursion
+	maxReparse  = 3    // sh -c within sh -c
+	maxListed   = 2048 // commands in Analysis.Commands
+	maxPaths    = 1024 // of each kind
 )
 
 // Options describes the environment of a command.
@@ -44,6 +46,9 @@ type Options struct {
 	Dir   string   // absolute working folder; "" if unknown: then no cd is read-only
 	Roots []string // absolute folders to which cd and git -C may lead; empty: Dir
 	Home  string   // for ~ and $HOME; "": both are unknown
+	// Input reports that the command's standard input, or its terminal, is open for what is
+	// only known later. Otherwise it is empty.
+	Input bool
 	// LookPath reports whether an absolute name of a command is a trusted program,
 	// and returns the path to run. nil: no absolute name is trusted.
 	LookPath func(name string) (string, bool)
@@ -125,6 +130,9 @@ type Command struct {
 	// Forms lists other spellings of Text, for rules that deny or ask: without the
 	// flags before a subcommand, and with its synonyms.
 	Forms []Form
+	// Possible lists the commands that the command runs if it is an unknown wrapper, for
+	// rules that deny or ask.
+	Possible []string
 	// UnknownWrites reports that the command changes files that are known only at run time.
 	UnknownWrites bool
 	// Wrapped reports that the command appeared in a wrapper, sh -c, a
@@ -177,8 +185,11 @@ func Analyse(command string, o Options) (a *Analysis) {
 		}
 		return a
 	}
-	if err := w.parse(command, context{dirs: startDirs(&o)}); err != nil {
+	if err := w.parse(command, start(&o)); err != nil {
 		a.Syntax = syntaxError(err)
+	}
+	if a.Unresolved != "" && strings.Contains(command, "\\\n") {
+		w.bestEffort(command)
 	}
 	return a
 }
@@ -193,6 +204,11 @@ func syntaxError(err error) string {
 	return fmt.Sprintf("line %d, column %d: %s", syntaxErr.Pos.Line(), syntaxErr.Pos.Col(), syntaxErr.Text)
 }
 
+// start returns the context of the first statement of a text.
+func start(o *Options) context {
+	return context{dirs: startDirs(o), input: input{open: o.Input, tty: o.Input}}
+}
+
 // bestEffort fills Commands for a text that the gate refused, so that rules that
 // deny match its commands. It parses the text as it is, and as the shell may join
 // it.
@@ -204,9 +220,9 @@ func (w *walker) bestEffort(command string) {
 		}
 		return r
 	}, joined)
-	w.parse(plain, context{dirs: startDirs(w.o)})
+	w.parse(plain, start(w.o))
 	if plain != command {
-		w.parse(command, context{dirs: startDirs(w.o)})
+		w.parse(command, start(w.o))
 	}
 }
 
@@ -223,8 +239,13 @@ func (w *walker) parse(text string, c context) error {
 			return err
 		}
 	}
+	if continues(f, text) {
+		w.unresolve(continued)
+		w.deny(continued)
+	}
 	before := w.src
 	w.src = text
+	c.input.open = c.input.open || changesInput(f.Stmts)
 	w.list(f.Stmts, c)
 	if n := len(f.Stmts); n > 0 && c.reparse == 0 {
 		w.a.answers = w.answers(f.Stmts[n-1])

@@ -163,23 +163,41 @@ func literalOnly(a *Analysis) bool {
 }
 
 // checkDiff fails if bash executes anything that the analysis of the text did not
-// list.
+// list, or something else for the text as Normalize returns it.
 func (p *probes) checkDiff(t testing.TB, s string) bool {
+	normal := Normalize(s)
+	ran, known := p.checkText(t, normal)
+	if normal != s {
+		p.checkText(t, s)
+		if known && !strings.Contains(s, "\r") {
+			as := p.run(t, s)
+			slices.Sort(as) // commands in the background run in any order
+			slices.Sort(ran)
+			if !slices.Equal(ran, as) {
+				t.Errorf("%q ran %q, and normalized as %q it ran %q", s, as, normal, ran)
+			}
+		}
+	}
+	return len(ran) > 0
+}
+
+// checkText runs a text whose words are all known and compares. It reports whether they are.
+func (p *probes) checkText(t testing.TB, s string) (ran []string, known bool) {
 	a := Analyse(s, Options{Dir: p.dir})
 	if !literalOnly(a) || strings.Contains(s, ">") && len(a.Writes) > 0 {
-		return false
+		return nil, false
 	}
 	predicted := map[string]bool{}
 	for _, c := range a.Commands {
 		predicted[argv(c.Words)] = true
 	}
-	ran := p.run(t, s)
+	ran = p.run(t, s)
 	for _, got := range ran {
 		if !predicted[got] {
 			t.Errorf("%q ran %q, which is none of %v", s, got, a.Commands)
 		}
 	}
-	return len(ran) > 0
+	return ran, true
 }
 
 // TestParserDiff gives random texts to bash and to the analysis.

@@ -42,7 +42,10 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	}
 	cmd.Allowable = !cmd.Wrapped && allowable(args) && !slices.ContainsFunc(rs, w.readsDevice)
 
-	f := w.run(args, c)
+	inner := c
+	inner.input = w.inputOf(rs, c)
+	cmd.Possible = w.possible(args, inner)
+	f := w.run(args, inner)
 	out, hard := w.judge(args, c)
 	if w.launched != "" {
 		w.deny(w.launched)

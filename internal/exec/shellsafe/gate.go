@@ -6,19 +6,24 @@ import (
 	"unicode/utf8"
 )
 
+// continued is the reason to refuse a text of which the parser and bash may join lines
+// differently.
+const continued = "a line ends with a backslash"
+
 // gate checks a text before it is parsed. It returns the reason for refusing the
 // text, or "", and whether the parser may read a refused text nevertheless.
 //
-// The parser and bash disagree on CR and on a backslash before a newline; each
-// could hide a command. The other characters could hide one from the user.
+// The parser and bash disagree on CR, which could hide a command. The other characters
+// could hide one from the user.
 func gate(s string) (why string, parse bool) {
-	if len(s) > MaxBytes {
+	code := weight(s)
+	if len(code) > MaxBytes || len(s) > maxText {
 		return "it is longer than 16 KiB", false
 	}
 	if !utf8.ValidString(s) {
 		return "it is not valid UTF-8", false
 	}
-	if why := nesting(s); why != "" {
+	if why := nesting(code); why != "" {
 		return why, false
 	}
 	for _, r := range s {
@@ -29,8 +34,8 @@ func gate(s string) (why string, parse bool) {
 			return why, r != 0
 		}
 	}
-	if strings.Contains(s, "\\\n") || (len(s)-len(strings.TrimRight(s, "\\")))%2 == 1 {
-		return "a line ends with a backslash", true
+	if (len(s)-len(strings.TrimRight(s, "\\")))%2 == 1 {
+		return continued, true
 	}
 	return "", false
 }

@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -77,6 +78,10 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 		return args, false, "the name of a command is not literal: " + shortForm(name.text)
 	}
 	key := name.val
+	if wide(base(key), args[1:]) {
+		w.bestReads(args, c)
+		return args, false, shortForm(base(key)) + ": a field is too wide"
+	}
 	if strings.Contains(key, "/") {
 		resolved, ok := "", false
 		if w.o.LookPath != nil && strings.HasPrefix(key, "/") {
@@ -123,6 +128,27 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 	}
 	return out, len(out) != len(args) || key == "go" || key == "timeout" || key == "find" || key == "xargs", why
 }
+
+// fieldWidth matches a width or precision of 10,000 or more in a format, as in %99999d, of
+// git (%<(99999)) and of ps (pid:99999).
+var fieldWidth = regexp.MustCompile(`[%:][-+ #'^_<>(|.0-9]*[1-9][0-9]{4}`)
+
+// wide reports whether a format in the words writes much more than its input has.
+func wide(name string, words []arg) bool {
+	for i := range words {
+		s := words[i].text
+		if at := strings.IndexAny(s, "%:"); at >= 0 && (strings.Contains(s, "%") || name == "ps") && fieldWidth.MatchString(s[at:]) {
+			return true
+		}
+		flag := strings.HasPrefix(s, "-") || i > 0 && strings.HasPrefix(words[i-1].text, "-")
+		if flag && has("nl expand unexpand pr fmt column", name) && longNumber.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+var longNumber = regexp.MustCompile(`[1-9][0-9]{4}`)
 
 func has(list, s string) bool {
 	for _, f := range strings.Fields(list) {

@@ -23,6 +23,7 @@ type launcher struct {
 	dash  bool   // the command follows -- if there is one
 	apart bool   // its command sees other files
 	any   string // flags like c, at any place
+	sh    string // words with which it is a shell without a command; "always": any
 }
 
 const (
@@ -41,20 +42,25 @@ var container = launcher{
 
 var launchers = map[string]launcher{
 	// Package managers.
-	"npx": {vals: npxVals, c: "-c --call", any: "--script-shell"}, "pnpx": {vals: pnpmVals, c: "-c"}, "bunx": {vals: "-p --package"}, "uvx": {vals: uvVals},
-	"npm": {verbs: "exec x", vals: npxVals, c: "-c --call", any: "--script-shell --shell --editor --viewer --git"}, "pnpm": {verbs: "exec dlx", own: packageVerbs, ahead: "recursive", vals: pnpmVals, any: "--script-shell --shell-emulator"}, "yarn": {verbs: "run exec dlx", own: packageVerbs, vals: "--cwd -p --package", ahead: "workspace workspaces foreach"}, "bun": {verbs: "x run", own: packageVerbs, vals: "--cwd --filter -F --config -c --env-file -r --preload"},
-	"uv": {verbs: "run", ahead: "tool", vals: uvVals}, "poetry": {verbs: "run", vals: "-C --directory -P --project"}, "pipenv": {verbs: "run", vals: "--python"}, "pipx": {verbs: "run", vals: "--spec --index-url --python --pip-args --with"}, "pdm": {verbs: "run", vals: "-p --project --venv"}, "hatch": {verbs: "run", vals: "-e --env -p --project"}, "rye": {verbs: "run"}, "conda": {verbs: "run", vals: "-n --name -p --prefix --cwd"}, "mamba": {verbs: "run", vals: "-n --name -p --prefix"}, "micromamba": {verbs: "run", vals: "-n --name -p --prefix"}, "pixi": {verbs: "run", vals: "-e --environment --manifest-path"},
+	"npx": {sh: "always", vals: npxVals, c: "-c --call", any: "--script-shell"}, "pnpx": {sh: "always", vals: pnpmVals, c: "-c"}, "bunx": {vals: "-p --package"}, "uvx": {vals: uvVals},
+	"npm": {sh: "exec x", verbs: "exec x", vals: npxVals, c: "-c --call", any: "--script-shell --shell --editor --viewer --git"}, "pnpm": {verbs: "exec dlx", own: packageVerbs, ahead: "recursive", vals: pnpmVals, any: "--script-shell --shell-emulator"}, "yarn": {verbs: "run exec dlx", own: packageVerbs, vals: "--cwd -p --package", ahead: "workspace workspaces foreach"}, "bun": {verbs: "x run", own: packageVerbs, vals: "--cwd --filter -F --config -c --env-file -r --preload"},
+	"uv": {verbs: "run", ahead: "tool", vals: uvVals}, "poetry": {sh: "shell", verbs: "run", vals: "-C --directory -P --project"}, "pipenv": {sh: "shell", verbs: "run", vals: "--python"}, "pipx": {verbs: "run", vals: "--spec --index-url --python --pip-args --with"}, "pdm": {verbs: "run", vals: "-p --project --venv"}, "hatch": {sh: "shell", verbs: "run", vals: "-e --env -p --project"}, "rye": {verbs: "run"}, "conda": {verbs: "run", vals: "-n --name -p --prefix --cwd"}, "mamba": {verbs: "run", vals: "-n --name -p --prefix"}, "micromamba": {verbs: "run", vals: "-n --name -p --prefix"}, "pixi": {sh: "shell", verbs: "run", vals: "-e --environment --manifest-path"},
 	"bundle": {verbs: "exec", vals: "--gemfile"}, "rustup": {verbs: "run", skip: 1}, "composer": {verbs: "exec", vals: "-d --working-dir"}, "opam": {verbs: "exec", vals: "--switch --root"}, "cabal": {verbs: "exec"}, "stack": {verbs: "exec"}, "dotenv": {vals: "-e -f -v", skip: 1}, "dotenvx": {verbs: "run", dash: true}, "cross-env": {}, "corepack": {},
-	"mise": {verbs: "exec x", vals: "-C --cd -E --env -j --jobs", c: "-c --command", dash: true}, "rtx": {verbs: "exec x", dash: true}, "asdf": {verbs: "exec"}, "pyenv": {verbs: "exec"}, "rbenv": {verbs: "exec"}, "nodenv": {verbs: "exec"}, "goenv": {verbs: "exec"}, "jenv": {verbs: "exec"}, "volta": {verbs: "run", vals: "--node --npm --yarn --pnpm"}, "fnm": {verbs: "exec", vals: "--using"}, "nvm": {verbs: "exec run", skip: 1},
-	"nix": {none: true, exec: "-c --command"}, "nix-shell": {none: true, c: "--run --command"}, "devbox": {verbs: "run"}, "guix": {verbs: "shell environment", dash: true}, "just": {none: true, exec: "-c --command", c: "--shell"}, "nodemon": {none: true, c: "-x --exec"}, "bazel": {none: true, c: "--run_under"}, "bazelisk": {none: true, c: "--run_under"}, "go": {none: true, c: "-exec --exec -toolexec --toolexec -vettool --vettool"}, "pwsh": {none: true, c: "-c -Command --command"},
-	"op": {verbs: "run", dash: true}, "doppler": {verbs: "run", dash: true, c: "--command"}, "chamber": {verbs: "exec", dash: true, skip: 1}, "aws-vault": {verbs: "exec", dash: true, skip: 1}, "infisical": {verbs: "run", dash: true, c: "--command"}, "sops": {verbs: "exec-env exec-file", skip: 1}, "ip": {verbs: "exec", ahead: "netns vrf", skip: 1, vals: "-n -netns"}, "wsl": {none: true, exec: "-e --exec --"}, "flatpak": {none: true, c: "--command"},
+	"mise": {sh: "exec x en", verbs: "exec x", vals: "-C --cd -E --env -j --jobs", c: "-c --command", dash: true}, "rtx": {verbs: "exec x", dash: true}, "asdf": {verbs: "exec"}, "pyenv": {verbs: "exec"}, "rbenv": {verbs: "exec"}, "nodenv": {verbs: "exec"}, "goenv": {verbs: "exec"}, "jenv": {verbs: "exec"}, "volta": {verbs: "run", vals: "--node --npm --yarn --pnpm"}, "fnm": {verbs: "exec", vals: "--using"}, "nvm": {verbs: "exec run", skip: 1},
+	"nix": {sh: "develop shell", none: true, exec: "-c --command"}, "nix-shell": {sh: "always", none: true, c: "--run --command"}, "devbox": {sh: "shell", verbs: "run"}, "guix": {sh: "shell environment", verbs: "shell environment", dash: true}, "just": {none: true, exec: "-c --command", c: "--shell"}, "nodemon": {none: true, c: "-x --exec"}, "bazel": {none: true, c: "--run_under"}, "bazelisk": {none: true, c: "--run_under"}, "go": {none: true, c: "-exec --exec -toolexec --toolexec -vettool --vettool"}, "pwsh": {none: true, c: "-c -Command --command"},
+	"op": {verbs: "run", dash: true}, "doppler": {verbs: "run", dash: true, c: "--command"}, "chamber": {verbs: "exec", dash: true, skip: 1}, "aws-vault": {sh: "exec", verbs: "exec", dash: true, skip: 1}, "infisical": {verbs: "run", dash: true, c: "--command"}, "sops": {verbs: "exec-env exec-file", skip: 1}, "ip": {verbs: "exec", ahead: "netns vrf", skip: 1, vals: "-n -netns"}, "wsl": {none: true, exec: "-e --exec --"}, "flatpak": {none: true, c: "--command"},
 	// Other hosts and containers.
-	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lxc": {apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
-	"ssh": {host: true, vals: sshVals}, "autossh": {host: true, vals: sshVals + " -M"}, "mosh": {host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
-	"machinectl": {apart: true, verbs: "shell", vals: "-E --setenv --uid -H --host -M --machine", skip: 1}, "distrobox": {verbs: "enter", vals: "-n --name -a --additional-flags", dash: true, skip: 1}, "toolbox": {verbs: "run", vals: "-c --container -d --distro -r --release"}, "crictl": {apart: true, verbs: "exec", vals: "-r --runtime-endpoint --timeout", skip: 1}, "ctr": {apart: true, verbs: "exec", ahead: "task tasks t", vals: "-n --namespace -a --address --exec-id --cwd --user", skip: 1}, "heroku": {apart: true, verbs: "run", vals: "-a --app -s --size"}, "fly": {apart: true, none: true, c: "-C --command"}, "flyctl": {apart: true, none: true, c: "-C --command"},
+	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lxc": {sh: "shell", apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {sh: "ssh", none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
+	"ssh": {sh: "always", host: true, vals: sshVals}, "autossh": {sh: "always", host: true, vals: sshVals + " -M"}, "mosh": {sh: "always", host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
+	"machinectl": {sh: "shell login", apart: true, verbs: "shell", vals: "-E --setenv --uid -H --host -M --machine", skip: 1}, "distrobox": {sh: "enter", verbs: "enter", vals: "-n --name -a --additional-flags", dash: true, skip: 1}, "toolbox": {sh: "enter", verbs: "run", vals: "-c --container -d --distro -r --release"}, "crictl": {apart: true, verbs: "exec", vals: "-r --runtime-endpoint --timeout", skip: 1}, "ctr": {apart: true, verbs: "exec", ahead: "task tasks t", vals: "-n --namespace -a --address --exec-id --cwd --user", skip: 1}, "heroku": {apart: true, verbs: "run", vals: "-a --app -s --size"}, "fly": {apart: true, none: true, c: "-C --command"}, "flyctl": {apart: true, none: true, c: "-C --command"},
 	// Flags that name a command.
 	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "launchctl": {verbs: "submit", dash: true}, "helm": {none: true, c: "--post-renderer"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
 	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
+}
+
+// startsShell reports whether the launcher starts a shell if it has no command.
+func (l *launcher) startsShell(words []arg) bool {
+	return l.sh == "always" || l.sh != "" && slices.ContainsFunc(operandsAt(words, &global{vals: l.vals}, false), func(at int) bool { return has(l.sh, words[at].val) })
 }
 
 // launches lists the commands that a launcher runs. Their reason against read-only
@@ -107,6 +113,17 @@ func (w *walker) launch(name string, args []arg, c context) {
 	if !ok {
 		return
 	}
+	listed := len(w.a.Commands)
+	defer func() {
+		bare := len(w.a.Commands) == listed || l.dash && !slices.ContainsFunc(args, func(a arg) bool { return a.val == "--" })
+		if bare && l.startsShell(args[1:]) {
+			if l.host && c.input.none() {
+				return
+			}
+			c.input = input{} // a rule may allow the launcher
+			w.startsShell(name, c)
+		}
+	}()
 	behind := l.verbs == "" // whether a verb has been read
 	doubt := false          // whether the previous word is a flag that may take this one
 	skip, operands := l.skip, 0

@@ -16,22 +16,33 @@ type wrapper struct {
 	exec string // flags whose value begins the command
 	dir  string // flags whose value is the folder in which the command runs
 	less bool   // the operands counted by skip may be missing
+	sh   string // without a command it is a shell: "always", or with one of these words; "bare" is no word at all
+	tty  bool   // the command gets a terminal
+	dash bool   // the command also follows --
 }
 
 // wrappers is a table for rules only. After an unknown flag, every later word may
 // be a command, and the whole text is unresolved.
 var wrappers = map[string]wrapper{
-	"env": {vals: "-u -P --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
-	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
+	"env": {vals: "-u -P --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {sh: "-s -i --shell --login", vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {sh: "-s -i --shell --login", vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
+	"doas": {sh: "-s", vals: "-u -C"}, "su": {sh: "always", c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {sh: "always", c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {sh: "always", vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {sh: "always", vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {sh: "always", skip: 1, c: "-c", text: true},
 	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
-	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -q -s --interval --equexit --shotsdir", opt: "-d --differences", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 1}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
-	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
-	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "i586": {}, "i686": {}, "x86_64": {}, "uname26": {}, "setarch": {skip: 1, less: true}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t"}, "tmux": {skip: 99},
-	"ssh-agent": {vals: "-a -E -O -P -t"}, "gpg-agent": {}, "logsave": {skip: 1}, "choom": {vals: "-n -p --adjust --pid"}, "uclampset": {vals: "-m -M -p"}, "pipesz": {vals: "-s -f -n --set --file --fd"}, "newgrp": {c: "-c --command", skip: 99}, "dtach": {vals: "-n -c -a -A -N -p -e -r"}, "abduco": {vals: "-n -c -a -A -e"}, "daemon": {}, "systemd-nspawn": {vals: "-D -M -u -i --directory --machine --user --image"}, "chpst": {vals: "-u -U -b -/ -n -l -L -m -d -o -p -f -c -r -t -e"}, "envdir": {skip: 1}, "setuidgid": {skip: 1}, "s6-setuidgid": {skip: 1}, "envuidgid": {skip: 1}, "setlock": {skip: 1}, "softlimit": {vals: "-a -c -d -f -l -m -o -p -r -s -t"}, "rr": {skip: 1}, "multitime": {vals: "-n"}, "retry": {}, "ifne": {}, "zrun": {}, "lckdo": {skip: 1}, "empty": {}, "ttyd": {vals: "-p -i -u -g"}, "gotty": {vals: "-p -a"}, "flatpak-spawn": {}, "distrobox-enter": {vals: "-n"}, "execlineb": {c: "-c"}, "bpftrace": {c: "-c", skip: 99}, "ttyrec": {c: "-e", skip: 99},
-	"xterm": {exec: "-e -x", skip: 99}, "x-terminal-emulator": {exec: "-e -x", skip: 99}, "konsole": {exec: "-e", skip: 99}, "alacritty": {exec: "-e --command", skip: 99}, "kitty": {}, "gnome-terminal": {c: "-e --command"}, "xinit": {}, "startx": {}, "dbus-launch": {}, "k5start": {vals: "-f -k -K -t -U"}, "krenew": {vals: "-k -K"}, "envchain": {skip: 1}, "watchexec": {vals: "-w -e -f -i -d -s --watch --exts --filter --ignore", text: true}, "reflex": {vals: "-g -r -G -R"}, "cross-env-shell": {text: true, env: true}, "mispipe": {text: true}, "pee": {text: true}, "cmd": {skip: 1}, "fish": {c: "-c -C --command --init-command", skip: 99},
-	"crontab": {vals: "-u", skip: 99}, "rush": {vals: "-j -i -o", text: true}, "proot": {vals: "-r -b -w -q -R -S"}, "fakechroot": {}, "wine": {}, "arch": {}, "xcrun": {vals: "--sdk --toolchain"}, "sandbox-exec": {vals: "-p -f -n -D"}, "qemu-x86_64": {}, "qemu-aarch64": {}, "qemu-x86_64-static": {}, "qemu-aarch64-static": {},
+	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {tty: true}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -q -s --interval --equexit --shotsdir", opt: "-d --differences", text: true}, "script": {tty: true, sh: "always", c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 1}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
+	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {sh: "always", vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {sh: "--shell", vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {sh: "always"}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
+	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {sh: "always", skip: 1}, "unshare": {sh: "always", vals: "-S -G -R -w"}, "nsenter": {sh: "always", vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {sh: "--", c: "-c"}, "systemd-run": {tty: true, sh: "-t -S --pty --shell", vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {sh: "always"}, "linux64": {sh: "always"}, "i386": {sh: "always"}, "i586": {sh: "always"}, "i686": {sh: "always"}, "x86_64": {sh: "always"}, "uname26": {sh: "always"}, "setarch": {sh: "always", skip: 1, less: true}, "firejail": {sh: "always"}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {tty: true, sh: "always", vals: "-S -t"}, "tmux": {tty: true, vals: "-c -e -F -f -n -s -t -x -y", sh: "bare -C -CC new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window", skip: 99},
+	"ssh-agent": {vals: "-a -E -O -P -t"}, "gpg-agent": {}, "logsave": {skip: 1}, "choom": {vals: "-n -p --adjust --pid"}, "uclampset": {vals: "-m -M -p"}, "pipesz": {vals: "-s -f -n --set --file --fd"}, "newgrp": {sh: "always", c: "-c --command", skip: 99}, "dtach": {tty: true, sh: "always", vals: "-n -c -a -A -N -p -e -r"}, "abduco": {tty: true, sh: "always", vals: "-n -c -a -A -e"}, "daemon": {}, "systemd-nspawn": {sh: "always", vals: "-D -M -u -i --directory --machine --user --image"}, "chpst": {vals: "-u -U -b -/ -n -l -L -m -d -o -p -f -c -r -t -e"}, "envdir": {skip: 1}, "setuidgid": {skip: 1}, "s6-setuidgid": {skip: 1}, "envuidgid": {skip: 1}, "setlock": {skip: 1}, "softlimit": {vals: "-a -c -d -f -l -m -o -p -r -s -t"}, "rr": {skip: 1}, "multitime": {vals: "-n"}, "retry": {}, "ifne": {}, "zrun": {}, "lckdo": {skip: 1}, "empty": {tty: true}, "ttyd": {vals: "-p -i -u -g"}, "gotty": {vals: "-p -a"}, "flatpak-spawn": {}, "distrobox-enter": {sh: "always", vals: "-n"}, "execlineb": {c: "-c"}, "bpftrace": {c: "-c", skip: 99}, "ttyrec": {tty: true, sh: "always", c: "-e", skip: 99},
+	"xterm": {tty: true, sh: "always", exec: "-e -x", skip: 99}, "x-terminal-emulator": {sh: "always", exec: "-e -x", skip: 99}, "konsole": {sh: "always", exec: "-e", skip: 99}, "alacritty": {sh: "always", exec: "-e --command", skip: 99}, "kitty": {sh: "always"}, "gnome-terminal": {sh: "always", c: "-e --command"}, "xinit": {sh: "always"}, "startx": {sh: "always"}, "dbus-launch": {}, "k5start": {vals: "-f -k -K -t -U"}, "krenew": {vals: "-k -K"}, "envchain": {skip: 1}, "watchexec": {vals: "-w -e -f -i -d -s --watch --exts --filter --ignore", text: true}, "reflex": {vals: "-g -r -G -R"}, "cross-env-shell": {text: true, env: true}, "mispipe": {text: true}, "pee": {text: true}, "cmd": {skip: 1}, "fish": {c: "-c -C --command --init-command", skip: 99},
+	"crontab": {vals: "-u", skip: 99}, "rush": {vals: "-j -i -o", text: true}, "proot": {sh: "always", vals: "-r -b -w -q -R -S"}, "fakechroot": {sh: "always"}, "wine": {}, "arch": {}, "xcrun": {vals: "--sdk --toolchain"}, "sandbox-exec": {vals: "-p -f -n -D"}, "qemu-x86_64": {}, "qemu-aarch64": {}, "qemu-x86_64-static": {}, "qemu-aarch64-static": {},
 	"coreutils": {c: "--coreutils-prog"}, "sem": {vals: "-j --jobs --id", text: true}, "runcon": {vals: "-t -u -r -l --type --user --role --range", skip: 1, less: true}, "trickle": {vals: "-d -u -w -t -l -n"}, "wsl": {vals: "-d -u --distribution --user --cd"}, "pdsh": {vals: "-w -x -g -l -f", text: true}, "clush": {vals: "-w -x -g -l -f", text: true}, "pssh": {vals: "-h -H -l -p -o -e -t -O", text: true}, "parallel-ssh": {vals: "-h -H -l -p -o -e -t -O", text: true},
 	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
+}
+
+// runners is a table like wrappers. What is not known of these programs makes the
+// analysis doubtful, not unresolved.
+var runners = map[string]wrapper{
+	"onchange": {skip: 99, dash: true}, "chokidar": {c: "-c --command", skip: 99}, "watchman-make": {c: "-r --run", skip: 99}, "watchmedo": {c: "-c --command", skip: 99}, "when-changed": {c: "-c", skip: 1}, "ptw": {c: "--runner --onpass --onfail --beforerun --afterrun", dash: true, skip: 99}, "tsc-watch": {c: "--onSuccess --onFailure --onFirstSuccess --onCompilationComplete", skip: 99}, "viddy": {vals: "-n --interval"}, "wait-on": {skip: 99, dash: true}, "wait-for-it": {skip: 99, dash: true}, "wait-for-it.sh": {skip: 99, dash: true}, "dockerize": {vals: "-wait -timeout -template -stdout -stderr"},
+	"lockf": {vals: "-t", skip: 1}, "dotlockfile": {vals: "-r"}, "timelimit": {vals: "-t -T -s -S"}, "run-one": {}, "keep-one-running": {}, "ccache": {}, "sccache": {}, "distcc": {}, "bear": {dash: true}, "scan-build": {vals: "-o"}, "newrelic-admin": {skip: 1}, "ddtrace-run": {}, "systemd-cat": {vals: "-t -p --identifier --priority"}, "aa-exec": {vals: "-p -n --profile --namespace"}, "nsjail": {dash: true, skip: 99}, "rootlesskit": {}, "summon": {vals: "-f -p -e"}, "env-cmd": {vals: "-f -e -r"}, "envconsul": {vals: "-prefix -secret -config -upcase"},
+	"rsh": {skip: 1}, "sbatch": {c: "--wrap", skip: 99}, "srun": {vals: "-n -N -c -p -t -w -A -J"}, "salloc": {sh: "always", vals: "-n -N -c -p -t -w -A -J"}, "mpirun": {vals: "-n -np -c -H --host --hostfile -machinefile -N"}, "mpiexec": {vals: "-n -np -host -hosts -f -ppn"}, "sshuttle": {c: "-e --ssh-cmd", skip: 99}, "tcpserver": {skip: 2}, "openvt": {vals: "-c"}, "arch-chroot": {sh: "always", skip: 1, vals: "-u"}, "schroot": {sh: "always", vals: "-c -u -d -s --chroot --user --directory"}, "login": {sh: "always", skip: 99}, "sulogin": {sh: "always", skip: 99}, "asciinema": {c: "-c --command", sh: "rec", skip: 99, tty: true}, "dvtm": {sh: "always", text: true},
 }
 
 // shells lists the programs that take a text with -c.
@@ -53,8 +64,15 @@ func (w *walker) unwrap(args []arg, c context) {
 	}
 	c.inner, c.wrapped = true, true
 	w.escapes(name, args, c)
+	w.speaks(name, args, c)
 	if name == "xargs" || name == "parallel" {
 		c.fed, c.place = true, replaced(args)
+	}
+	if name == "xargs" && !slices.ContainsFunc(args, func(a arg) bool { return strings.HasPrefix(a.val, "-") && strings.ContainsAny(a.val, "oa") }) {
+		c.input = input{} // its command gets an empty one
+	}
+	if name == "runuser" && !slices.ContainsFunc(args, func(a arg) bool { return strings.HasPrefix(a.val, "-u") || strings.HasPrefix(a.val, "--u") }) {
+		name = "su"
 	}
 	switch {
 	case name == "":
@@ -91,6 +109,15 @@ func (w *walker) unwrap(args []arg, c context) {
 				w.text2(args[i+1:i+2], c)
 			}
 		}
+	case name == "jobs":
+		w.jobs(args, c)
+	case name == "bind":
+		for i := 1; i < len(args); i++ {
+			if args[i-1].lead != "" && strings.HasPrefix(args[i-1].lead, "-") && strings.HasSuffix(args[i-1].val, "x") {
+				_, text, _ := strings.Cut(args[i].text, ":")
+				w.reparse(text, args[i].lit, c)
+			}
+		}
 	case name == "find" || name == "fd" || name == "fdfind":
 		w.finds(args, c)
 	case name == "git":
@@ -101,8 +128,27 @@ func (w *walker) unwrap(args []arg, c context) {
 		}
 		if x, ok := wrappers[name]; ok {
 			w.skipWrapper(name, x, args, c)
+		} else if x, ok := runners[name]; ok {
+			w.listUncertain(func() { w.skipWrapper(name, x, args, c) })
 		}
 		w.launches(name, args, c)
+	}
+}
+
+// jobs lists the command of jobs -x.
+func (w *walker) jobs(args []arg, c context) {
+	for i := 1; i < len(args); i++ {
+		a := &args[i]
+		switch {
+		case !a.lit && (a.lead == "" || a.lead[0] == '-'):
+			w.listPossible("jobs", args[i:], c)
+			return
+		case !strings.HasPrefix(a.val, "-") || a.val == "--":
+			return
+		case strings.Contains(a.val, "x"):
+			w.inner(args[i+1:], c)
+			return
+		}
 	}
 }
 
@@ -122,6 +168,7 @@ func (w *walker) inner(args []arg, c context) {
 			f.KnownPrefix = fedUpTo(f.Text, c.place)
 		}
 	}
+	cmd.Possible = w.possible(args, c)
 	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(cmd)
 	if !args[0].lit || args[0].val == "" {
@@ -144,9 +191,20 @@ func (w *walker) inner(args []arg, c context) {
 	w.unknownWrites = outer
 }
 
+// startsShell reports whether the wrapper starts a shell, given that no command was found.
+func (x *wrapper) startsShell(args []arg) bool {
+	words := texts(args[1:])
+	if n := len(words); n > 1 && x.skip == 99 && has(x.sh, "bare") && words[n-1] != "" && words[n-1][0] != '-' && !has(x.sh, words[n-1]) && !(words[n-2][:min(1, len(words[n-2]))] == "-" && endsIn(x.vals, words[n-2])) {
+		return false // the last word is a command
+	}
+	return x.sh == "always" || has(x.sh, "bare") && len(words) == 0 || x.sh != "" && flagged(words, x.sh) ||
+		slices.ContainsFunc(words, func(v string) bool { return has(x.sh, v) })
+}
+
 // skipWrapper skips the flags of a wrapper and lists its command.
 func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 	skip := x.skip
+	c.input.tty = c.input.tty || x.tty && !c.input.none()
 	i := 1
 	for ; i < len(args); i++ {
 		a := &args[i]
@@ -160,6 +218,9 @@ func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 				w.listPossible(name, args[i:], c)
 				return
 			}
+		case v == "--" && x.dash:
+			w.inner(args[i+1:], c)
+			return
 		case v == "--", x.env && v == "-":
 			continue
 		case strings.HasPrefix(v, "-") && len(v) > 1 || strings.HasPrefix(v, "+") && name == "xargs":
@@ -228,6 +289,9 @@ func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 	if i >= len(args) {
 		if name == "parallel" || c.fed && skip == 0 {
 			w.setIncomplete("what " + name + " runs is only known when it runs")
+		}
+		if x.startsShell(args) {
+			w.startsShell(name, c)
 		}
 		return
 	}
@@ -395,6 +459,9 @@ func (w *walker) reparse(text string, lit bool, c context) {
 	if c.reparse++; c.reparse > maxReparse {
 		w.unresolve("shells within shells within shells")
 		return
+	}
+	if !strings.ContainsAny(text, "'\"`#<$") {
+		text = Normalize(text) // the shell cannot join its lines otherwise
 	}
 	why, parse := gate(text)
 	if why != "" {

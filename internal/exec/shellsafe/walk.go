@@ -42,6 +42,8 @@ type context struct {
 	// replace place unless that is "".
 	fed   bool
 	place string
+	input input
+	guess bool // in the commands of possible
 }
 
 func (c context) seenThrough() context {
@@ -109,6 +111,7 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 		if toFile {
 			c.wrapped = true
 		}
+		c.input = w.inputOf(s.Redirs, c)
 		if s.Cmd == nil {
 			w.deny("a redirect stands alone")
 			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files, UnknownWrites: w.unknownWrites})
@@ -187,7 +190,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 	case *syntax.FuncDecl:
 		w.deny("it defines a function")
 		c = c.seenThrough()
-		c.dirs.unknown = true // it runs in the folder of the call
+		c.dirs.unknown, c.input.open = true, true // it runs in the folder and with the input of the call
 		w.stmt(n.Body, c)
 		return same(in)
 	case *syntax.DeclClause:
@@ -255,6 +258,7 @@ func (w *walker) binary(n *syntax.BinaryCmd, c context) flow {
 		}
 		w.stmt(n.X, c)
 		w.script.WriteString(" | ")
+		c.input = w.piped(n.X, c)
 		w.stmt(n.Y, c)
 		return same(c.dirs)
 	}

@@ -25,6 +25,7 @@ type book struct {
 	cache    wazero.CompilationCache
 	engine   *engine // nil after a failed restart
 	restarts int
+	xfa      bool // the file is a form of XML, whose pages are a placeholder
 }
 
 // openBook opens a file in pdfium. It returns the errors of openEngine.
@@ -107,9 +108,15 @@ func (b *book) read(n int, asPicture bool) (p Page, err error) {
 	if !b.ready(smallMemory) {
 		return p, errBroke
 	}
+	x, err := b.engine.flatten(n)
+	if err != nil {
+		return p, err
+	}
 	if p.Text, err = b.engine.text(n); err != nil {
 		return p, err
 	}
+	b.xfa = b.xfa || b.engine.xfa
+	p.Notes = x.notes(p.Text)
 	if readable(p.Text) {
 		p.Figures = b.engine.figures(n)
 		return p, nil
@@ -123,6 +130,14 @@ func (b *book) picture(p Page) (_ Page, err error) {
 	if !b.ready(largeMemory) {
 		return p, errBroke
 	}
+	x, err := b.engine.flatten(p.Number)
+	if err != nil {
+		return p, err
+	}
+	if p.Notes == "" {
+		p.Notes = x.notes("")
+	}
+	b.xfa = b.xfa || b.engine.xfa
 	p.Picture, err = b.engine.picture(p.Number)
 	runtime.GC() // the engine's memory counts as live, so the collector would let as much garbage pile up
 	return p, err

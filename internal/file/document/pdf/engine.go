@@ -48,6 +48,11 @@ type engine struct {
 	memory int
 	canvas []byte // pixels of the last picture, reused for the next
 	broke  bool
+
+	flattened map[int]*extras // by page
+	form      references.FPDF_FORMHANDLE
+	formAsked bool // form and xfa are known
+	xfa       bool // the form is XML that pdfium does not read
 }
 
 // openEngine starts pdfium and opens the file in it. If pdfium does not accept the file,

@@ -90,7 +90,7 @@ func (e *engine) picture(n int) (*picture.Picture, error) {
 	}
 	_, err = e.pdfium.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{
 		Bitmap: bitmap, Page: page, SizeX: width, SizeY: height,
-		// Draw annotations as they are stored: stamps, and the contents of form fields.
+		// Annotations that flatten left are drawn as they are stored.
 		Flags: enums.FPDF_RENDER_FLAG_ANNOT | enums.FPDF_RENDER_FLAG_REVERSE_BYTE_ORDER | enums.FPDF_RENDER_FLAG_RENDER_LIMITEDIMAGECACHE,
 	})
 	if err = e.judge(err); err != nil {

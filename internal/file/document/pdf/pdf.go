@@ -1,8 +1,9 @@
 // Package pdf reads PDF files: the text of pages, and pictures of pages without text.
 //
 // pdfcpu first checks a file: its structure, encryption and number of pages. pdfium then
-// reads it, inside a WebAssembly memory of its own. Scripts, forms, links, attachments
-// and references to other files are ignored.
+// reads it, inside a WebAssembly memory of its own. Form fields and annotations that a
+// screen shows become part of their page. Scripts, links, attachments and references to
+// other files are ignored.
 //
 // Either library may take much time and memory on a hostile file. Call Read in a process
 // that reads one file with a deadline and a memory limit.
@@ -43,6 +44,7 @@ type Document struct {
 	Pages     []Page
 	Next      int    // the first requested page that was left out; 0 if none was
 	Note      string // describes the damage of a file that could still be read; otherwise ""
+	Form      string // says that the file is a form whose content cannot be shown; otherwise ""
 }
 
 // Page is one page: its text, or a picture if it has no readable text. The text of a page
@@ -52,6 +54,9 @@ type Page struct {
 	Text    string
 	Picture *picture.Picture
 	Figures bool // whether the page has a figure besides its text
+
+	// Notes holds form fields and comments that the text does not show, as lines in brackets.
+	Notes string
 }
 
 // Read reads pages of a file. If the file is damaged or encrypted, or the range is wrong,
@@ -63,6 +68,7 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	file = attachmentsOnly(file, size)
 	v, err := validate(file, size)
 	if err != nil {
 		return nil, err
@@ -88,6 +94,9 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	if shown := doc.fill(b, r, first, last); shown == 0 && v.reason != "" {
 		return nil, damaged(v.reason)
 	}
+	if b.xfa {
+		doc.Form = "this is an XFA form: what its pages show may be only a placeholder, and the form itself is XML that Read does not show; ask the user for a copy that was printed to PDF"
+	}
 	return doc, nil
 }
 
@@ -102,7 +111,7 @@ func (d *Document) fill(b *book, r Request, first, last int) (shown int) {
 			return shown
 		}
 		p, ok := b.page(n, r.Pictures)
-		text += len(p.Text)
+		text += len(p.Text) + len(p.Notes)
 		over := n > first && r.TextBudget > 0 && text > r.TextBudget
 		if p.Picture != nil {
 			over = over || pictures > 0 && r.PictureBytes > 0 && pictures+len(p.Picture.Data) > r.PictureBytes

@@ -1,0 +1,139 @@
+package shellsafe
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The functions of this file follow standard input to the programs that read commands
+// from it, for rules that deny and ask: shells that a wrapper starts, and programs with
+// an escape to a shell. Code for an interpreter is not looked into.
+
+// input describes the standard input of a command. The zero value is an empty one.
+type input struct {
+	text string // the input, if it is known
+	open bool   // it may hold anything
+	tty  bool   // the command has a terminal, from which pagers and editors read keys
+}
+
+// none reports whether the input is known to be empty.
+func (in input) none() bool { return in.text == "" && !in.open && !in.tty }
+
+// inputOf returns the standard input of a command with these redirects.
+func (w *walker) inputOf(rs []*syntax.Redirect, c context) input {
+	in := c.input
+	for _, r := range rs {
+		if r.N != nil && r.N.Value != "0" {
+			continue
+		}
+		switch r.Op {
+		case syntax.RdrIn:
+			in = input{open: true, tty: c.input.tty}
+			if a := w.plainWord(r.Word); a.lit && a.val == "/dev/null" {
+				in.open = false
+			}
+		case syntax.WordHdoc:
+			a := w.plainWord(r.Word)
+			in = input{text: a.val, open: !a.lit, tty: c.input.tty}
+		case syntax.Hdoc, syntax.DashHdoc:
+			in = input{tty: c.input.tty}
+			for i := 0; r.Hdoc != nil && i < len(r.Hdoc.Parts); i++ {
+				l, ok := r.Hdoc.Parts[i].(*syntax.Lit)
+				if ok {
+					in.text += l.Value
+				}
+				in.open = in.open || !ok
+			}
+		case syntax.DplIn, syntax.RdrInOut:
+			in = input{open: true, tty: c.input.tty}
+		}
+	}
+	return in
+}
+
+// piped returns the input that a statement prints for the next one in a pipe. It is
+// known if the statement is an echo of literal words.
+func (w *walker) piped(s *syntax.Stmt, c context) input {
+	in := input{open: true, tty: c.input.tty}
+	n, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(n.Args) < 2 || len(n.Assigns)+len(s.Redirs) > 0 {
+		return in
+	}
+	words := make([]string, len(n.Args))
+	for i, x := range n.Args {
+		a := w.plainWord(x)
+		if words[i] = a.val; !a.lit || a.folded {
+			return in
+		}
+	}
+	text := strings.Join(words[1:], " ")
+	if words[0] == "printf" {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+		if strings.Contains(text, "%") {
+			return in
+		}
+	}
+	if words[0] != "echo" && words[0] != "printf" || strings.Contains(text, `\`) {
+		return in
+	}
+	return input{text: text, tty: c.input.tty}
+}
+
+// changesInput reports whether a text changes the input of the shell, and so that of
+// commands without a redirect.
+func changesInput(stmts []*syntax.Stmt) (changes bool) {
+	for _, s := range stmts {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			s, ok := n.(*syntax.Stmt)
+			if !ok || len(s.Redirs) == 0 {
+				return true
+			}
+			call, ok := s.Cmd.(*syntax.CallExpr)
+			changes = changes || ok && len(call.Args) > 0 && strings.Trim(strings.ToLower(call.Args[len(call.Args)-1].Lit()), `\`) == "exec"
+			return true
+		})
+	}
+	return changes
+}
+
+// startsShell records that a program starts a shell that reads commands.
+func (w *walker) startsShell(name string, c context) {
+	why := name + " without a command starts a shell, which reads its commands from its input"
+	if c.input.none() {
+		w.setIncomplete(why)
+		return
+	}
+	w.unresolve(why)
+}
+
+// speaks lists the commands that a program with an escape to a shell runs because of
+// its input. What is not known of them makes the analysis doubtful.
+func (w *walker) speaks(name string, args []arg, c context) {
+	e, ok := escapes[name]
+	if !ok || len(args) == 2 && (args[1].val == "--version" || args[1].val == "--help") {
+		return
+	}
+	switch in := c.input; {
+	case in.tty && (e.input || e.keys || e.code), in.open && (e.input || e.code), in.text != "" && e.code:
+		w.setIncomplete(name + " can run commands that its input names")
+	}
+	if !e.input && !e.code || c.input.text == "" {
+		return
+	}
+	hints := e.hints
+	if hints == "" {
+		hints = e.marks
+	}
+	for line := range strings.Lines(c.input.text) {
+		line = strings.TrimRight(line, "\r\n")
+		for h := range strings.SplitSeq(hints, "&") {
+			if h = strings.TrimRight(h, " "); h != "" && strings.Contains("\n"+strings.ToLower(line), h) {
+				w.setIncomplete(name + " can run commands that its input names")
+			}
+		}
+		if e.marks != "" {
+			w.listUncertain(func() { w.escaped(&e, line, c) })
+		}
+	}
+}

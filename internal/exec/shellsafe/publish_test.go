@@ -1,0 +1,25 @@
+package shellsafe
+
+import "testing"
+
+// TestPublishes tests which commands show something to others.
+func TestPublishes(t *testing.T) {
+	for command, want := range map[string]string{
+		"git push": "git push", "git push origin main": "git push", "git -C x push -u origin b": "git push", "git -c a.b=c push": "git push", "/usr/bin/git push": "git push", "cd x && git push": "git push", "sh -c 'git push'": "git push", "env A=1 git push": "git push", "git send-pack x": "git push", "git push -n": "", "git push --dry-run": "", "git push --help": "", "git push --tags": "git push", "git send-email x.patch": "git send-email", "git svn dcommit": "git svn dcommit",
+		"git status": "", "git fetch": "", "git pull": "", "git commit -m 'git push'": "", "git stash push": "", "git subtree push -P a b c": "git subtree push", "git remote add x y": "", "git log push": "",
+		"gh repo create x --public": "gh repo create", "gh -R a/b pr create -f": "gh pr create", "gh pr -R a/b merge 5": "gh pr merge", "gh pr new": "gh pr create", "gh pr comment 5 -b 'use --dry-run'": "gh pr comment", "gh pr create --dry-run": "", "gh issue create": "gh issue create", "gh issue comment 5": "gh issue comment", "gh gist create a": "gh gist create", "gh pr view 5": "", "gh pr list": "", "gh pr checkout 5": "", "gh repo view": "", "gh auth status": "",
+		"gh api repos/a/b": "", "gh api -X POST repos/a/b/issues": "gh api", "gh api --method=PATCH x": "gh api", "gh api x -f title=y": "gh api", "gh api -XDELETE x": "gh api", "gh api -X GET x -f q=y": "", "gh api graphql -F query=@x": "gh api",
+		"glab mr create": "glab mr create", "glab mr note 5": "glab mr note", "glab mr list": "", "hub pull-request": "hub pull-request", "hg push": "hg push", "hg pus": "hg push", "svn ci -m x": "svn ci", "svn commit": "svn commit", "svn update": "", "jj git push": "jj git push", "npm publish": "",
+	} {
+		got := ""
+		a := Analyse(command, ws)
+		for i := range a.Commands {
+			if kind := a.Commands[i].Publishes(); kind != "" && got == "" {
+				got = kind
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+}

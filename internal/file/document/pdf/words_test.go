@@ -1,0 +1,173 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"mcp-toolset/internal/testscale"
+	"mcp-toolset/internal/text/fault"
+)
+
+// leastWords is the share of pdftotext's words that a page must have, in percent.
+const leastWords = 95
+
+// TestWords compares the words of page 1 of real files with those that pdftotext finds: the
+// test files of the two libraries, and those of the folder PDF_FILES. It needs
+// PDFTOTEXT, the path of that program. With -v it lists each file that misses words, with
+// some of them.
+func TestWords(t *testing.T) {
+	testscale.NeedFull(t)
+	program := os.Getenv("PDFTOTEXT")
+	if program == "" {
+		t.Skip("PDFTOTEXT is not set")
+	}
+	texts, right, letters, refused := 0, 0, 0, 0
+	for _, path := range realFiles(t) {
+		want := wordsOfOther(t, program, path)
+		if len(want) == 0 {
+			continue
+		}
+		texts++
+		doc, err := readFile(t, path)
+		var f *fault.Fault
+		if errors.As(err, &f) {
+			refused++
+			t.Logf("%s is refused: %v", filepath.Base(path), err)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		page := doc.Pages[0]
+		missing := missingWords(want, page.Text+"\n"+page.Notes)
+		if 100*(len(want)-len(missing)) >= leastWords*len(want) {
+			right++
+			continue
+		}
+		if sameLetters(strings.Join(want, ""), strings.Join(words(page.Text+page.Notes), "")) {
+			letters++ // the words are broken at other places: letters that are placed one by one, rotated or overlaid
+			continue
+		}
+		t.Logf("%s misses %d of %d words (note %q, picture %v): %.200q", filepath.Base(path), len(missing), len(want), doc.Note, page.Picture != nil, missing)
+	}
+	t.Logf("%d files with text: %d have %d %% of pdftotext's words on page 1, %d more its letters in other words, %d are refused", texts, right, leastWords, letters, refused)
+	if 100*(right+letters) < 95*texts {
+		t.Errorf("only %d of %d files have the words or letters of pdftotext", right+letters, texts)
+	}
+}
+
+// realFiles returns PDF files of the module cache and of the folder PDF_FILES.
+func realFiles(t *testing.T) (files []string) {
+	t.Helper()
+	dirs := []string{}
+	for _, module := range []string{"github.com/pdfcpu/pdfcpu", "github.com/klippa-app/go-pdfium"} {
+		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, strings.TrimSpace(string(dir)))
+	}
+	if more := os.Getenv("PDF_FILES"); more != "" {
+		dirs = append(dirs, more)
+	}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".pdf") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// wordsOfOther returns the words that pdftotext finds on page 1; none if it fails.
+func wordsOfOther(t *testing.T, program, path string) []string {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "-q", "-enc", "UTF-8", "-f", "1", "-l", "1", path, "-").Output()
+	if err != nil {
+		return nil
+	}
+	return words(string(out))
+}
+
+// words returns the runs of letters and digits of a text.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(ligatures.Replace(text)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// ligatures replaces letters that one program writes as one character and another as two.
+var ligatures = strings.NewReplacer("ﬁ", "fi", "ﬂ", "fl", "ﬀ", "ff", "ﬃ", "ffi", "ﬄ", "ffl", "ﬆ", "st", "\u00ad", "")
+
+// missingWords returns the words of want that text does not have. Blanks do not matter,
+// because programs place them differently.
+func missingWords(want []string, text string) (missing []string) {
+	have := map[string]int{}
+	for _, w := range words(text) {
+		have[w]++
+	}
+	joined := strings.Join(words(text), "")
+	for i, w := range want {
+		before, after := "", ""
+		if i > 0 {
+			before = want[i-1]
+		}
+		if i+1 < len(want) {
+			after = want[i+1]
+		}
+		switch {
+		case have[w] > 0:
+			have[w]--
+		case len(w) >= 4 && strings.Contains(joined, w):
+		case before != "" && strings.Contains(joined, before+w), after != "" && strings.Contains(joined, w+after):
+		default:
+			missing = append(missing, w)
+		}
+	}
+	sort.Strings(missing)
+	return missing
+}
+
+// sameLetters reports whether text has leastWords percent of the letters of want.
+func sameLetters(want, text string) bool {
+	have := map[rune]int{}
+	for _, r := range text {
+		have[r]++
+	}
+	all, found := 0, 0
+	for _, r := range want {
+		all++
+		if have[r]--; have[r] >= 0 {
+			found++
+		}
+	}
+	return 100*found >= leastWords*all
+}
+
+func TestMissingWords(t *testing.T) {
+	for _, tc := range []struct{ want, text, missing string }{
+		{"one two", "Two one", "[]"},
+		{"one one", "one", "[one]"},
+		{"office", "o\ufb03ce", "[]"},
+		{"together", "to gether", "[]"},
+	} {
+		if got := fmt.Sprint(missingWords(words(tc.want), tc.text)); got != tc.missing {
+			t.Errorf("%q in %q: %s, want %s", tc.want, tc.text, got, tc.missing)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package ask
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestLongTexts checks that texts over the length for display are accepted and shortened.
+func TestLongTexts(t *testing.T) {
+	p, err := prepare(Input{[]Question{{
+		Question: "Which?", Header: strings.Repeat("Datenbank", 20),
+		Options: []Option{{Label: "A", Description: strings.Repeat("ü", 343), Preview: strings.Repeat("line\n", 50)}, {Label: "B"}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.questions[0]
+	if n := utf8.RuneCountInString(q.Header); n != maxHeader {
+		t.Errorf("the header has %d characters", n)
+	}
+	if n := utf8.RuneCountInString(q.Options[0].Description); n != maxDescription {
+		t.Errorf("the description has %d characters", n)
+	}
+	if got := q.Options[0].Preview; strings.Count(got, "\n") != maxPreview || !strings.HasSuffix(got, "[30 more lines]") {
+		t.Errorf("the preview is %q", got)
+	}
+}
