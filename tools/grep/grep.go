@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/match"
@@ -149,6 +150,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	q := in.query(in.match)
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
+	q.Decode = r.decode
 	if q.Mode == search.Lines && q.Limit == 0 {
 		r.long = env.Results.Long()
 		q.Out = ungapped{r.long}
@@ -214,9 +216,29 @@ type searching struct {
 	c      *chooser   // chooses the files of a folder; nil if path is a file
 	long   tools.Long // gets all lines if all are requested; nil: a page of them is in memory
 	named  bool       // path is a file
+	top    string     // the folder that is searched, "" if path is a file
+}
+
+// decode returns the text of a file in an older encoding.
+func (r *searching) decode(path string, data []byte) ([]byte, bool) {
+	if r.top != "" {
+		path = filepath.Join(r.top, filepath.FromSlash(path))
+	} else {
+		path = r.in.Path
+	}
+	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, path, data))
+	var several *textfile.Unknown
+	if errors.As(err, &several) && several.Text != nil {
+		return several.Text, true
+	}
+	if err != nil || !t.Encoding().Legacy() {
+		return nil, false
+	}
+	return []byte(t.Raw()), true
 }
 
 func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
+	r.top = dir.Path
 	r.c = r.in.choose.chooser()
 	r.c.show, r.c.secrets = dir.Allowed, file.NewSecrets(r.env, dir.Path)
 	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"mcp-toolset/internal/file/document/picture"
 	"mcp-toolset/internal/file/notebook"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
@@ -83,6 +85,12 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 		err = r.file.hashAll(r.Snapshots)
 	}
 	if err != nil {
+		if broken := r.broken(err); broken != nil {
+			if !isPointer(r.file.head) {
+				r.notes = append(r.notes, "shown as text: it "+plain.Line(broken.Fact)+"; Edit takes it as text, too")
+			}
+			return r.text(ctx)
+		}
 		return Output{}, r.unshown(r.about(err))
 	}
 	r.file.offset = v.First
@@ -90,6 +98,23 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 	return Output{
 		Type: "notebook", FilePath: r.in.FilePath, Cells: cellsOf(v), shown: r.texts(showNotebook(r.shown, v)...),
 	}, nil
+}
+
+// broken returns the fault of a notebook that cannot be parsed. It returns nil if err has another
+// cause.
+func (r *reading) broken(err error) *fault.Fault {
+	var f *fault.Fault
+	if r.file.info.Size() > file.MaxEdit || !errors.As(err, &f) {
+		return nil
+	}
+	data, err := io.ReadAll(io.NewSectionReader(r.file, 0, file.MaxEdit))
+	if err != nil {
+		return nil
+	}
+	if _, err = notebook.Parse(data); !errors.As(err, &f) {
+		return nil
+	}
+	return f
 }
 
 func (r *reading) pdf(ctx context.Context) (Output, error) {

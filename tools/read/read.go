@@ -131,8 +131,10 @@ type reading struct {
 	file  *source
 	shown string // the path, safe to show
 
-	reminded bool // the answer has a reminder
-	private  bool // the result is for this session only
+	decoded  []byte   // the text of a file in an older encoding
+	notes    []string // on why the file is shown as text
+	reminded bool     // the answer has a reminder
+	private  bool     // the result is for this session only
 }
 
 func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {

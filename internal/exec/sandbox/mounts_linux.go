@@ -37,6 +37,7 @@ type mounter struct {
 	pending []pending
 	layered []string // folders that get an overlay, links resolved
 	layers  bool     // whether each of them got one
+	temps   []string // masked folders that get TempDir
 	// terminals reports that /dev/pts holds the command's own terminals only.
 	terminals bool
 }
@@ -94,6 +95,11 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	m.hide()
 	if err := m.programs(); err != nil {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
+	}
+	for _, folder := range m.temps {
+		if err := m.privateTemp(folder); err != nil {
+			return nil, fmt.Errorf("sandbox: mounting: %w", err)
+		}
 	}
 	// Enter the new mount: the working directory still refers to the one
 	// underneath.

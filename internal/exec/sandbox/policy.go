@@ -86,6 +86,9 @@ type Policy struct {
 	Instead map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
+	// PrivateTemp puts TempDir over /tmp and /var/tmp, where programs expect that they may write. It
+	// needs mounts. What the policy grants below these folders stays there.
+	PrivateTemp bool
 	// Network allows internet sockets. It has no effect with ReadOnly.
 	Network bool
 	// OwnNetwork is set if the command is started in a network namespace of its own,
