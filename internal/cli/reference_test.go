@@ -187,6 +187,8 @@ var limits = []limit{
 	{what: "age of an unused layer of caches", dir: "internal/exec/command", name: "layerAge"},
 	{what: "a notebook", dir: "internal/file/document", name: "maxNotebook", bytes: true},
 	{what: "a PDF file", dir: "internal/file/document", name: "maxPDF", bytes: true},
+	{what: "an office file", dir: "internal/file/document", name: "maxOffice", bytes: true},
+	{what: "an office file, unpacked", dir: "internal/file/document/office", name: "maxUnpacked", bytes: true},
 	{what: "an image file", dir: "internal/file/document/picture", name: "maxFile", bytes: true},
 	{what: "pixels of an image", dir: "internal/file/document/picture", name: "maxPixels"},
 	{what: "memory of the process that reads them", dir: "internal/file/document", name: "maxMemory", bytes: true},

@@ -200,7 +200,8 @@ func (w *Workspace) explain(facts []string) []string {
 		return facts
 	}
 	for i, fact := range facts {
-		path, rest, ok := strings.Cut(fact, " may be read but not changed: ")
+		path, rest, ok := strings.Cut(fact, ", which may be read but not changed: ")
+		path = strings.TrimPrefix(path, "the output names ")
 		if ok && rest != "" && (inside(path, plain.Line(w.Main)) || inside(resolved(filepath.Dir(path)), w.Main) || inside(resolved(path), w.Main)) {
 			facts[i] = path + " is in the main checkout, which is read-only until ExitWorktree"
 		}
