@@ -23,10 +23,11 @@ const maxFile = 64 << 20
 // Change describes what Install or Uninstall did to a file.
 type Change struct {
 	Path          string
-	Before, After []byte // contents; nil if there is no file
-	Backup        string // the file with the old content, "" if there is none
-	Was           Entry  // the entry before the change
-	Dropped       bool   // whether the entry had settings that it has no more, which are in Backup
+	Before, After []byte   // contents; nil if there is no file
+	Backup        string   // the file with the old content, "" if there is none
+	Was           Entry    // the entry before the change
+	Dropped       bool     // whether the entry had settings that it has no more, which are in Backup
+	Replaced      *Foreign // the entry of a project's file that was replaced as a whole; nil: none
 }
 
 // Changed reports whether there is a difference.
@@ -65,7 +66,7 @@ func (p Place) Snippet(name string, e Entry) string {
 
 // Entry returns the server with a name, and whether there is one.
 func (p Place) Entry(name string) (e Entry, ok bool, err error) {
-	src, err := read(p.Path)
+	src, err := p.read()
 	if err == nil {
 		var value any
 		if value, ok, err = p.Client.Format.Get(src, p.Client.Table, name); ok {
@@ -80,7 +81,7 @@ func (p Place) Entry(name string) (e Entry, ok bool, err error) {
 
 // Ours returns the names of the servers in a file that are this program, in alphabetical order.
 func (p Place) Ours() (names []string) {
-	src, err := read(p.Path)
+	src, err := p.read()
 	if err != nil {
 		return nil
 	}
@@ -97,8 +98,9 @@ func (p Place) Ours() (names []string) {
 
 // Install adds a server to a file, or makes one with this name start the command of e, or reach its
 // URL. It leaves other settings of an entry. If stdio became HTTP or the reverse, only those that
-// switch it on or off stay. With dry it changes nothing. Errors are *Refusal, and the file is
-// then as it was.
+// switch it on or off stay. In a file of a project, an entry that install did not write fails with
+// *Foreign, or with Force is replaced as a whole. With dry it changes nothing. Errors are *Refusal, and
+// the file is then as it was.
 func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Change, error) {
 	return p.change(ctx, dry, func(c *Change) (backup bool, err error) {
 		path := []string{p.Client.Table, name}
@@ -112,6 +114,17 @@ func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Ch
 			return true, err
 		}
 		old, made := p.original(c.Before, name, value)
+		if p.Project.Dir != "" && !p.writes(name, value) {
+			if !p.Project.Force {
+				return false, &Foreign{value}
+			}
+			c.Was, c.Replaced = parseEntry(value), &Foreign{value}
+			rest, err := p.Client.Format.Remove(c.Before, path)
+			if err == nil {
+				c.After, err = p.Client.Format.Set(rest, path, entry)
+			}
+			return true, err
+		}
 		if c.Was = parseEntry(value); !made && !c.Was.Ours() && (e.URL == "" || c.Was.URL != e.URL) { // a URL that the user names is accepted
 			return false, ErrOther
 		}
@@ -261,6 +274,9 @@ func (p Place) change(ctx context.Context, dry bool, plan func(*Change) (bool, e
 }
 
 func (p Place) tryChange(ctx context.Context, dry bool, plan func(*Change) (bool, error)) (c *Change, err error) {
+	if err := p.linkless(); err != nil {
+		return nil, err
+	}
 	if dry {
 		c = &Change{Path: p.Path}
 		if info, err := os.Stat(p.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o222 == 0 {

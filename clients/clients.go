@@ -233,9 +233,10 @@ type System struct {
 
 // Place names the file with a client's servers.
 type Place struct {
-	Client *Client
-	Path   string // absolute
-	Found  bool   // whether there are signs of the client on this system
+	Client  *Client
+	Path    string // absolute
+	Found   bool   // whether there are signs of the client on this system
+	Project Project
 }
 
 // User returns the place of a client's servers for all projects: the first file that exists,
@@ -282,7 +283,7 @@ func (s System) globbed(pattern string) (paths []string) {
 // InProject returns the place of a client's servers in a project. The client must have Project
 // files.
 func (s System) InProject(c *Client, dir string) Place {
-	p := Place{Client: c, Path: filepath.Join(dir, filepath.FromSlash(c.Project[0])), Found: true}
+	p := Place{Client: c, Path: filepath.Join(dir, filepath.FromSlash(c.Project[0])), Found: true, Project: Project{Dir: dir}}
 	for _, name := range c.Project {
 		if path := filepath.Join(dir, filepath.FromSlash(name)); s.Exists(path) {
 			p.Path = path

@@ -20,14 +20,14 @@ func codeCell(id, source, more string) string {
 
 // badNotebook returns the expected message for JSON that is not a valid notebook.
 func badNotebook(why string) string {
-	return `is a damaged notebook: ` + why + `\. Repair the file.*\.`
+	return `is a damaged notebook: ` + why
 }
 
 func badJSON(line int, why string) string {
-	return fmt.Sprintf(`is not valid JSON: line %d, column \d+: %s\. Repair the file there, then read it again\.`, line, why)
+	return fmt.Sprintf(`is not valid JSON: line %d, column \d+: %s`, line, why)
 }
 
-const noNotebook = `is not a notebook: .+\. A notebook is a JSON object with nbformat and cells\.`
+const noNotebook = `is not a notebook: .+`
 
 // addNotebooks adds notebooks of both formats, whole and broken.
 func addNotebooks(c *corpus) {
@@ -89,8 +89,8 @@ func addBadNotebooks(c *corpus, ok string) {
 		"source_5":     {notebook(codeCell("a", "5", "")), badNotebook("line 1: the source of cell 1 is a number, not text")},
 		"source_mixed": {notebook(codeCell("a", `["x",5,null]`, "")), badNotebook("line 1: the source of cell 1 has a piece that is a number, not a string")},
 		"no_nbformat":  {`{"cells":[]}`, noNotebook},
-		"nbformat_2":   {`{"nbformat":2,"worksheets":[]}`, `is a notebook of nbformat 2\. Formats 3 and 4 can be read; Jupyter can convert others\.`},
-		"nbformat_99":  {`{"nbformat":99,"cells":[]}`, `is a notebook of nbformat 99\. .+`},
+		"nbformat_2":   {`{"nbformat":2,"worksheets":[]}`, `is a notebook of nbformat 2`},
+		"nbformat_99":  {`{"nbformat":99,"cells":[]}`, `is a notebook of nbformat 99`},
 		"null":         {"null", noNotebook},
 		"list":         {"[]", noNotebook},
 		"space":        {" \n ", noNotebook},
@@ -103,7 +103,7 @@ func addBadNotebooks(c *corpus, ok string) {
 		"comma":        {"{\"nbformat\":4,\n\"cells\":[],}", badJSON(2, "there is a comma behind the last item of an object")},
 		"deep":         {`{"cells":[],"metadata":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `,"nbformat":4}`, badJSON(1, "values are nested more than 10000 deep")},
 	} {
-		c.refuses("nb/bad_"+name+".ipynb", b.data, b.fact)
+		c.shows("nb/bad_"+name+".ipynb", b.data, `(?s).*\[shown as text: it `+b.fact+`; Edit takes it as text, too\]`)
 	}
-	c.refuses("nb/empty.ipynb", "", noNotebook)
+	c.shows("nb/empty.ipynb", "", `(?s).*\[shown as text: it `+noNotebook+`; Edit takes it as text, too\]`)
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mcp-toolset/internal/file/workspace"
@@ -80,6 +81,20 @@ func (c *call) hold() (release func()) {
 	return func() {}
 }
 
+// spareScratch removes the risk of a command that destroys only files in the session's folder for
+// temporary files, which hold nothing that must be restored.
+func spareScratch(p *policy.Parts) {
+	if p.Unresolved != "" || len(p.Targets) == 0 || slices.ContainsFunc(p.List, func(p policy.Part) bool { return p.UnknownWrites }) ||
+		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Own }) {
+		return
+	}
+	for i := range p.List {
+		if part := &p.List[i]; part.Destroys {
+			part.Risk, part.Destroys = "", false
+		}
+	}
+}
+
 // covered reports whether all that a command may destroy is in the roots and could be restored,
 // if that matters for the decision. It starts to store what the call may change. What the program
 // of an agent does by itself is never covered: it has no checkpoint of its own, and the one of its
@@ -107,7 +122,7 @@ func (c *call) covered(ctx context.Context, r policy.Request) bool {
 		return false
 	}
 	for _, t := range r.Parts.Targets {
-		if workspace.Containing(c.p.Roots.Paths(), t.Canonical) == "" {
+		if workspace.Containing(c.p.Roots.Paths(), t.Canonical) == "" && !t.Own {
 			return false
 		}
 	}

@@ -50,6 +50,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err
 		}
+		spareScratch(req.Parts)
 		req.Links = protectedLinks(env.Session.Roots, req.Parts.Targets...)
 		req.Parts.Covered = c.covered(ctx, req)
 		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(req)}
@@ -71,7 +72,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
+	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access, Own: c.own(canonical)}
 	req.Links = protectedLinks(env.Session.Roots, *req.Target)
 	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
 	d := c.decideOn(req)

@@ -22,12 +22,27 @@ func (c *call) newEnv() *tools.Env {
 		Session: c.Session.View(), ID: c.ID, Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
 		Progress: progress, Patient: c.Progress != nil, Approvable: c.Ask != nil || c.numbered(),
 	}
+	if c.p.Private != nil {
+		c.temp = c.p.Private(env.Session)
+		env.Real = func(path string, made bool) string {
+			real := c.temp.Real(path, made)
+			if real == path || slices.ContainsFunc(c.p.readable(env.Session), func(dir string) bool { return workspace.Within(dir, path) }) {
+				return path
+			}
+			// A rule may open a file of the machine.
+			d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, policy.Target{Literal: path, Canonical: path}, env.Session.Dir, nil)
+			if d.Behavior == policy.Allow && d.Layer == policy.LayerRule {
+				return path
+			}
+			return real
+		}
+	}
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was
 	// allowed.
 	more := c.p.readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
-		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
+		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access, Own: c.own(canonical)}
 		d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
 		case c.preview.Load() && c.rules.Credentials(canonical):
@@ -39,6 +54,14 @@ func (c *call) newEnv() *tools.Env {
 		}
 		return refused(d)
 	})
+	env.Denied = func(path string) bool {
+		canonical, err := workspace.Canonical(path)
+		if err != nil {
+			canonical = path
+		}
+		target := policy.Target{Literal: path, Canonical: canonical, Access: policy.Read}
+		return c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more).Behavior == policy.Deny
+	}
 	env.Secrets = func(folder string) func(string) bool {
 		if !c.rules.SecretsBelow(folder) {
 			return nil
@@ -70,7 +93,8 @@ func (c *call) newEnv() *tools.Env {
 	env.AskUser, env.Later = c.askUser, c.newLater()
 	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
-		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
+		Uncontained: c.Uncontained,
+		ReadDenied:  kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
 		HidingRule: func(path string) string { return kept.Rule(policy.Read, path) },
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
 			return c.p.restrictedPaths(ctx, c.rules.HidingRules(env.Session.Dir, c.agreed), rootsOf(env.Session), c.grants)

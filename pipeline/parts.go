@@ -31,11 +31,19 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			*folders.to = append(*folders.to, canonical)
 		}
 	}
+	made := map[string]bool{}
+	for _, named := range from.Paths {
+		made[named.Path] = made[named.Path] || named.Access == policy.Edit
+	}
 	seen, kept := map[tools.NamedPath]bool{}, c.rules.HidingRules(c.Session.View().Dir, false)
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if named.Glob {
-			paths = expand(named.Path)
+			pattern := named.Path
+			if c.env.Real != nil {
+				pattern = c.env.Real(pattern, false)
+			}
+			paths = expand(pattern)
 		}
 		if len(paths) > maxGlob {
 			to.Edits = false
@@ -49,18 +57,32 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 				continue
 			}
 			seen[key] = true
-			canonical, _, err := follow(ctx, path)
+			canonical, own, err := c.follow(ctx, path, named.Access == policy.Edit || made[path])
 			if err != nil {
 				return nil, err
 			}
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access})
+			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access, Own: own})
 		}
 	}
 	return to, nil
 }
+
+// follow returns the canonical path of a file that a command names, and whether it is in the
+// session's own folder for temporary files. A path that cannot be resolved stays as it is.
+func (c *call) follow(ctx context.Context, path string, made bool) (canonical string, own bool, err error) {
+	real := path
+	if c.env.Real != nil {
+		real = c.env.Real(path, made)
+	}
+	canonical, _, err = follow(ctx, real)
+	return canonical, c.own(canonical), err
+}
+
+// own reports whether a canonical path is in the session's folder for temporary files.
+func (c *call) own(canonical string) bool { return c.temp != nil && c.temp.Owns(canonical) }
 
 // expand returns the files that a shell pattern matches now, and the folder
 // that the pattern begins in. So a pattern without a match is judged by that

@@ -82,6 +82,12 @@ import (
 	"mcp-toolset/tools"
 )
 
+// Private maps the paths of the commands of a session; see command.Private.
+type Private interface {
+	Real(path string, made bool) string
+	Owns(canonical string) bool
+}
+
 // Config holds the parts that a pipeline uses. All fields are required except
 // Now and those with a documented zero value.
 type Config struct {
@@ -132,6 +138,8 @@ type Config struct {
 	// session; "": none. It may be nil.
 	Applies func(v session.View, tool, path string) string
 
+	// Private returns the mapping of the paths of a session's commands. It may be nil.
+	Private func(session.View) Private
 	// Readable lists folders outside of the roots that every session may read.
 	Readable []string
 
@@ -198,6 +206,8 @@ type Request struct {
 	// Unrun reports that the call is only decided, as any other is: the answer of an allowed one is
 	// empty. The program of an agent asks so before it does something by itself.
 	Unrun bool
+	// Uncontained reports that the one who makes an Unrun call runs outside of the sandbox.
+	Uncontained bool
 	// Elicit shows a form of an upstream server to the client's user. It fails
 	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)

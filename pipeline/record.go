@@ -49,6 +49,9 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 		}
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
+	if resp != nil && c.prepared != nil {
+		c.prepared.AddNotes(resp)
+	}
 	c.applies(resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)

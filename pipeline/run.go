@@ -122,6 +122,8 @@ type call struct {
 	agreed   bool // the user or a hook has approved the call
 	effects  []session.Effect
 
+	temp Private // of its session; nil: none
+
 	// What decide finds out.
 	access  policy.Access
 	target  *target // the path of the call if the policy would ask about it; nil: none

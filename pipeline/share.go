@@ -48,8 +48,9 @@ type shareable struct {
 	session string
 }
 
-// key returns a key that is equal only for calls with the same result.
+// key returns a key that is equal only for calls with the same result. The path is in it
+// beside the input, because JSON cannot tell paths apart that are not UTF-8.
 func (c *call) key() string {
 	v := c.env.Session
-	return strings.Join(append([]string{c.tool.Name, string(c.prepared.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
+	return strings.Join(append([]string{c.tool.Name, string(c.prepared.Input()), c.prepared.Path, v.Dir, v.Principal}, v.Roots...), "\x00")
 }

@@ -84,7 +84,7 @@ func BenchmarkDecideParts(b *testing.B) {
 	}
 	parts.List[4].Name = "make all"
 	for path, a := range map[string]Access{"/ws/src": Read, "/ws/src/server/handlers/store.go": Read, "/ws/build/out.log": Edit} {
-		parts.Targets = append(parts.Targets, Target{path, path, a})
+		parts.Targets = append(parts.Targets, Target{Literal: path, Canonical: path, Access: a})
 	}
 	r := Request{Tool: "Bash", Dir: "/ws", Parts: parts}
 	if d := p.Decide(r); d.Behavior != Allow || d.Layer != LayerDefault {

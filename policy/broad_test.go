@@ -55,7 +55,7 @@ func TestNoBroadRule(t *testing.T) {
 	}
 	// A target that is not among the words, as after cd.
 	d := p.Decide(Request{Tool: "Bash", Dir: "/data/ws", Parts: &Parts{
-		List: []Part{{Text: "rm -rf .", Allowable: true, Risk: "it destroys"}}, Targets: []Target{{"/data/ws", "/data/ws", Edit}},
+		List: []Part{{Text: "rm -rf .", Allowable: true, Risk: "it destroys"}}, Targets: []Target{{Literal: "/data/ws", Canonical: "/data/ws", Access: Edit}},
 	}})
 	if strings.Contains(d.Next, "rule such as") {
 		t.Error(d.Next)

@@ -216,7 +216,7 @@ func TestDecideWithoutMatcher(t *testing.T) {
 	// The pattern of the rule can be matched with the path of a call.
 	p = New(world(ruleset(entry{"deny", "Write(x)"})))
 	for path, want := range map[string]Behavior{"/ws/x": Deny, "/ws/y": Allow} {
-		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
 			t.Errorf("Write %s: %v, want %v", path, d.Behavior, want)
 		}
 	}
@@ -242,13 +242,13 @@ func TestZeroValuesRefuse(t *testing.T) {
 func TestConfigFolders(t *testing.T) {
 	p := New(Config{Roots: []string{"", "rel", "/ws/", "/ws"}, Closed: []string{"", "/ws/.state/"}})
 	for path, want := range map[string]Behavior{"/ws/a": Allow, "/ws": Allow, "/rel": Ask, "/": Ask, "/ws/.state/k": Deny, "/ws/.state2": Allow} {
-		if d := p.CheckPath("Read", nil, Target{path, path, Read}, "", nil); d.Behavior != want {
+		if d := p.CheckPath("Read", nil, Target{Literal: path, Canonical: path, Access: Read}, "", nil); d.Behavior != want {
 			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
 		}
 	}
 	p = New(Config{Roots: []string{"/"}})
 	for path, want := range map[string]Behavior{"/a": Allow, "/": Allow, "/proc/1": Deny, "/sys": Deny, "/dev/x": Deny, "/device": Allow} {
-		if d := p.CheckPath("Read", nil, Target{path, path, Read}, "/", nil); d.Behavior != want {
+		if d := p.CheckPath("Read", nil, Target{Literal: path, Canonical: path, Access: Read}, "/", nil); d.Behavior != want {
 			t.Errorf("root /: %s: %v, want %v", path, d.Behavior, want)
 		}
 	}
@@ -259,7 +259,7 @@ func TestUnknownHome(t *testing.T) {
 	decide := func(tool string, a Access, rules ...entry) string {
 		cfg := world(ruleset(rules...))
 		cfg.Home = ""
-		d := New(cfg).CheckPath(tool, nil, Target{"/ws/a", "/ws/a", a}, "/ws", nil)
+		d := New(cfg).CheckPath(tool, nil, Target{Literal: "/ws/a", Canonical: "/ws/a", Access: a}, "/ws", nil)
 		return fmt.Sprint(d.Behavior, " ", d.Layer)
 	}
 	for _, c := range []struct {

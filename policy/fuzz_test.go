@@ -49,7 +49,7 @@ func (d *dice) parts() *Parts {
 		})
 	}
 	for range d.roll(4) {
-		p.Targets = append(p.Targets, Target{d.path(), d.path(), Access(d.roll(2))})
+		p.Targets = append(p.Targets, Target{Literal: d.path(), Canonical: d.path(), Access: Access(d.roll(2))})
 	}
 	return p
 }
@@ -63,7 +63,7 @@ func (d *dice) request() Request {
 		r.Aliases = []string{"Shell"}
 	}
 	if d.coin() {
-		r.Target = &Target{d.path(), d.path(), Access(d.roll(2))}
+		r.Target = &Target{Literal: d.path(), Canonical: d.path(), Access: Access(d.roll(2))}
 	}
 	if d.coin() {
 		r.Parts = d.parts()

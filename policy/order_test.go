@@ -52,7 +52,7 @@ var voices = []voice{
 }
 
 func (s *speech) target(path string, a Access) {
-	s.r.Parts.Targets = append(s.r.Parts.Targets, Target{path, path, a})
+	s.r.Parts.Targets = append(s.r.Parts.Targets, Target{Literal: path, Canonical: path, Access: a})
 }
 
 func newSpeech(said ...voice) *speech {
@@ -193,7 +193,7 @@ func TestUnknownParts(t *testing.T) {
 
 // TestPartsAlone checks that a target and a matcher are ignored if there are parts.
 func TestPartsAlone(t *testing.T) {
-	for _, target := range []Target{{}, {"/etc/x", "/etc/x", Edit}, {"/ws/.env", "/ws/.env", Read}, {"/state/k", "/state/k", Edit}} {
+	for _, target := range []Target{{}, {Literal: "/etc/x", Canonical: "/etc/x", Access: Edit}, {Literal: "/ws/.env", Canonical: "/ws/.env", Access: Read}, {Literal: "/state/k", Canonical: "/state/k", Access: Edit}} {
 		s := newSpeech()
 		s.rules = []entry{{"deny", "Read"}, {"deny", "Read(.env)"}, {"ask", "Bash(z)"}}
 		s.r.Target, s.r.Match = &target, func(Behavior, string) bool { return true }

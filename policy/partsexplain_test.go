@@ -50,7 +50,7 @@ func TestExplainParts(t *testing.T) {
 	)
 	unresolved := func(p *Parts) *Parts { p.Unresolved = "a variable"; return p }
 	edits := func(p *Parts) *Parts {
-		p.Edits, p.Targets = true, []Target{{"/ws/x", "/ws/x", Edit}}
+		p.Edits, p.Targets = true, []Target{{Literal: "/ws/x", Canonical: "/ws/x", Access: Edit}}
 		return p
 	}
 	for name, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestExplainPartsAgrees(t *testing.T) {
 			r.Parts.Unresolved = "a variable"
 		}
 		if r.Parts.Edits = random.IntN(4) == 0; r.Parts.Edits && random.IntN(2) == 0 {
-			r.Parts.Targets = []Target{{"/ws/x", "/ws/x", Edit}}
+			r.Parts.Targets = []Target{{Literal: "/ws/x", Canonical: "/ws/x", Access: Edit}}
 		}
 		cfg := world(ruleset(rules...))
 		cfg.Mode = Mode(pick(Modes))

@@ -76,6 +76,7 @@ func (a Access) String() string {
 type Target struct {
 	Literal   string // as written: expanded, clean, absolute
 	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
+	Own       bool   // in the session's folder for temporary files, where calls may go without a rule
 	Access    Access
 }
 

@@ -21,16 +21,16 @@ var protectedNames = []string{
 	".git", ".gitattributes", ".gitconfig", ".gitmodules", ".hg/hgrc", ".hg/hgrc-not-shared", ".jj/repo/config.toml", ".husky",
 	// Editors.
 	".vscode", ".vs", ".idea", ".fleet", ".zed", ".helix", ".devcontainer", ".devcontainer.json",
-	".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el",
+	".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el",
 	// Agents.
 	".mcp-toolset", ".mcp.json", ".claude", ".cursor", ".windsurf", ".gemini", ".codex", ".kiro", ".continue", ".roo", ".cline", ".kilocode",
 	".amazonq", ".junie", ".augment", ".trae", ".goose", ".qwen", ".factory", ".openhands", ".crush", ".crush.json", "crush.json",
-	".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".agents/skills",
+	".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".agents/skills", ".github/hooks", ".clinerules/hooks", ".amp", ".rovodev",
 	// Package managers: these files select the program or what it loads, and name registries that
 	// commands may reach (web/registry).
-	".config/go/env", "pip.conf", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config", ".cargo/config.toml",
+	".config/go/env", ".pip/pip.conf", "pip.conf", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config", ".cargo/config.toml",
 	// Shells, debuggers and interpreters, which read these files at the start.
-	".envrc", "mise.toml", ".mise.toml", ".mise", ".ripgreprc", ".ssh",
+	".envrc", ".autoenv", ".autoenv.zsh", ".shadowenv.d", ".config/mise.toml", ".config/mise", "mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml", ".mise", ".ripgreprc", ".ssh",
 	".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc",
 	".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".irbrc", ".pryrc", ".iex.exs", ".erlang", ".ghci", ".ocamlinit", ".octaverc",

@@ -14,10 +14,13 @@ func TestProtected(t *testing.T) {
 		"/ws/.cursor/mcp.json": Ask, "/ws/sub/.cursor": Ask, "/ws/.CURSOR/x": Ask, "/ws/.cur\u017for/x": Ask, "/ws/.devcontainer/devcontainer.json": Ask,
 		"/ws/.cargo/config": Ask, "/ws/.cargo/config.toml": Ask, "/ws/a/.Cargo/Config.toml": Ask, "/ws/.jj/repo/config.toml": Ask, "/ws/.hg/hgrc": Ask,
 		"/ws/opencode.json": Ask, "/ws/.yarnrc.yml": Ask, "/ws/.pnpmfile.cjs": Ask, "/ws/.gitattributes": Ask, "/ws/.gdbinit": Ask,
+		"/ws/.github/hooks/x.json": Ask, "/ws/.clinerules/hooks/PreToolUse": Ask, "/ws/.config/mise/config.toml": Ask, "/ws/a/.config/mise.toml": Ask, "/ws/mise.local.toml": Ask,
+		"/ws/.amp/settings.json": Ask, "/ws/.rovodev/mcp.json": Ask, "/ws/.lvimrc": Ask, "/ws/.autoenv": Ask, "/ws/.shadowenv.d/x.lisp": Ask, "/ws/.yarn/releases/yarn.cjs": Ask, "/ws/.yarn/plugins/x.cjs": Ask,
+		"/ws/.github/workflows/x.yml": Allow, "/ws/.clinerules/a.md": Allow, "/ws/.yarn/cache/x.zip": Allow, "/ws/.config/x": Allow,
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
-		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
 			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
 		}
 	}
@@ -38,7 +41,7 @@ func TestProtectedByRule(t *testing.T) {
 	} {
 		p := New(Config{Rules: fileRules("/cfg/settings.json", "", entry{"allow", rule}), Roots: []string{"/ws"}})
 		const path = "/ws/.cargo/config.toml"
-		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want.write {
+		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want.write {
 			t.Errorf("%s: %v, want %v", rule, d.Behavior, want.write)
 		}
 		opened := slices.DeleteFunc(Protected(), func(name string) bool { return slices.Contains(p.Unopened(), name) })
@@ -88,10 +91,10 @@ func TestPrograms(t *testing.T) {
 		}
 		p := New(c)
 		for path, want := range map[string]Behavior{"/ws/tools/hooks/pre-commit": want, "/ws/tools/free": Allow, "/ws/cfg/shared": Ask, "/ws/cfg/shared2": Allow} {
-			if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+			if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
 				t.Errorf("%s: %s: %v, want %v", rule, path, d.Behavior, want)
 			}
-			if d := p.CheckPath("Read", nil, Target{path, path, Read}, "/ws", nil); d.Behavior != Allow {
+			if d := p.CheckPath("Read", nil, Target{Literal: path, Canonical: path, Access: Read}, "/ws", nil); d.Behavior != Allow {
 				t.Errorf("%s: reading %s: %v", rule, path, d.Behavior)
 			}
 		}

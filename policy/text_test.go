@@ -89,7 +89,7 @@ func TestTextsWithoutSettings(t *testing.T) {
 		{[]string{"/w1", "/w2", "/w3", "/w4", "/w5"}, "/a is outside the workspace roots (/w1, /w2, /w3, and 2 more)",
 			"use a path inside the roots, or ask the user to add an allow rule such as Read(//a) to the settings file"},
 	} {
-		d := New(Config{Roots: c.roots}).CheckPath("Read", nil, Target{"/a", "/a", Read}, "/", nil)
+		d := New(Config{Roots: c.roots}).CheckPath("Read", nil, Target{Literal: "/a", Canonical: "/a", Access: Read}, "/", nil)
 		if d.Reason != c.reason || d.Next != c.next {
 			t.Errorf("roots %q\nwant %s; %s\nhave %s; %s", c.roots, c.reason, c.next, d.Reason, d.Next)
 		}

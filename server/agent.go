@@ -72,16 +72,17 @@ func (a *Agent) Instructions() string {
 // runs it and returns its answer. ask is a pipeline.Asker of another call whose user is asked, or
 // nil.
 func (a *Agent) Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response) {
-	return a.arrive(tool, args, ask, false)
+	return a.arrive(pipeline.Request{Tool: tool, Arguments: args}, ask)
 }
 
-// Permit is Arrive for a call that is decided, and not run: its answer is empty if it is allowed.
-func (a *Agent) Permit(tool string, args json.RawMessage, ask any) (decide func(context.Context) *tools.Response) {
-	return a.arrive(tool, args, ask, true)
+// Permit is Arrive for a call that is decided, and not run: its answer is empty if it is allowed. A
+// program that is uncontained makes the call outside of the sandbox.
+func (a *Agent) Permit(tool string, args json.RawMessage, ask any, uncontained bool) (decide func(context.Context) *tools.Response) {
+	return a.arrive(pipeline.Request{Tool: tool, Arguments: args, Unrun: true, Uncontained: uncontained}, ask)
 }
 
-func (a *Agent) arrive(tool string, args json.RawMessage, ask any, unrun bool) func(context.Context) *tools.Response {
-	r := pipeline.Request{Tool: tool, Arguments: args, Session: a.conv.session, Log: a.s.Log.With("session", a.View().ID), AskWaits: true, Unrun: unrun}
+func (a *Agent) arrive(r pipeline.Request, ask any) func(context.Context) *tools.Response {
+	r.Session, r.Log, r.AskWaits = a.conv.session, a.s.Log.With("session", a.View().ID), true
 	if put, ok := ask.(pipeline.Asker); ok {
 		r.Ask = func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
 			q.Title = "The agent " + a.View().Agent + ": " + q.Title
@@ -94,7 +95,7 @@ func (a *Agent) arrive(tool string, args json.RawMessage, ask any, unrun bool) f
 		a.s.used(a.conv.session)
 		if full != nil {
 			a.s.Pipeline.Refused(ctx, r, full)
-			return failed(tool + tooMany)
+			return failed(r.Tool + tooMany)
 		}
 		resp, err := a.s.run(ctx, r)
 		var unknown *tools.UnknownTool
@@ -102,7 +103,7 @@ func (a *Agent) arrive(tool string, args json.RawMessage, ask any, unrun bool) f
 		case errors.As(err, &unknown):
 			return failed(err.Error())
 		case err != nil:
-			return failed(fmt.Sprintf("%s: failed: %v", tool, err))
+			return failed(fmt.Sprintf("%s: failed: %v", r.Tool, err))
 		}
 		return resp
 	}

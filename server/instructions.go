@@ -36,9 +36,9 @@ func (c Conditions) text(bash, powerShell bool) string {
 	case powerShell:
 		text += "Commands run in PowerShell, without a sandbox. Their temporary files belong in $env:TEMP.\n"
 	case bash && c.Sandbox:
-		text += "Commands run in a sandbox where the system has one: they write to the workspace, to $TMPDIR (use it instead of /tmp) and to caches of build tools.\n"
+		text += "Commands run in a sandbox where the system has one: they write to the workspace, to $TMPDIR and to caches of build tools. Where mounts hold, /tmp is $TMPDIR for commands and for the file tools.\n"
 	case bash:
-		text += "Temporary files of commands belong in $TMPDIR: /tmp is outside the workspace.\n"
+		text += "Temporary files of commands belong in $TMPDIR.\n"
 	}
 	if c.Plan {
 		text += "Plan mode is on: only read-only calls run. Explore, then present a plan; the user ends plan mode.\n"

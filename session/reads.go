@@ -25,6 +25,7 @@ type Range struct {
 	Offset, Limit       int  // lines or cells, 1-based; a negative offset counts from the end; 0: not given
 	FirstPage, LastPage int  // pages, 1-based; 0: not given
 	Pictures            bool // whether pages were requested as pictures
+	Formulas            bool // whether cells were requested as formulas
 }
 
 // Read is the record of one read: the part that was read and the state of the

@@ -39,6 +39,7 @@ type Prepared struct {
 	Summary string     // one line for the user
 	As      string     // as Def.As
 	Site    *site.Site // host and port that the call reaches; nil if the tool has none
+	Notes   []string   // what the answer says about the input, such as that another path was taken
 	in      input
 	encoded func() json.RawMessage
 }
@@ -47,11 +48,12 @@ type Prepared struct {
 // session. The call itself is unchanged and can be prepared again. An error means invalid
 // input and is worded for the model.
 func (c *Call) Prepare(env *Env) (*Prepared, error) {
+	env.Notes = nil
 	in, err := c.args.prepare(env)
 	if err != nil {
 		return nil, err
 	}
-	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary(), As: in.as(), Site: in.site()}
+	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary(), As: in.as(), Site: in.site(), Notes: env.Notes}
 	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
 	return r, nil
 }
@@ -89,6 +91,13 @@ func (r *Prepared) Shared(env *Env) bool { return r.in.shared(env) }
 
 // Run executes the call. It panics if the tool panics.
 func (r *Prepared) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
+
+// AddNotes adds the notes on the input to an answer.
+func (r *Prepared) AddNotes(resp *Response) {
+	for _, note := range r.Notes {
+		resp.Content = append(resp.Content, Text{Text: "[" + note + "]"})
+	}
+}
 
 // arguments are the arguments of a call, with their type erased. Build and BuildForeign
 // return tools that parse them.

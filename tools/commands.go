@@ -12,6 +12,10 @@ import (
 // CommandAccess holds what the rules say about the files that commands of a call may access,
 // and tracks commands that outlive the call.
 type CommandAccess struct {
+	// Uncontained reports that the call is only decided, for a program that makes it outside of the
+	// sandbox.
+	Uncontained bool
+
 	ReadDenied bool   // rules deny reading some file in the roots
 	ReadRule   string // one of these rules, if it may cover a file in the roots; otherwise ""
 

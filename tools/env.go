@@ -30,8 +30,19 @@ type Env struct {
 	Patient  bool             // the client asked for progress, by which most clients extend their timeout
 	Waiting  func()           // releases the call's slot, for a call that only waits from now on
 
+	// Denied reports whether the rules refuse to read a path, in any mode and without a question,
+	// so that nothing about it may be revealed. It is nil where nothing is denied.
+	Denied func(path string) bool
+	// Notes holds what Prepare has to say about the input. The pipeline adds it to the answer.
+	Notes []string
+
 	// Approvable reports whether the user can be asked about a call.
 	Approvable bool
+
+	// Real returns the path of a file that a command of the session finds at path: commands have
+	// the session's folder for temporary files in the place of /tmp. made reports that the call makes
+	// the file. nil: commands have no such folder.
+	Real func(path string, made bool) string
 
 	// Depart releases the call's slot and its place, for a call that only waits from now on.
 	// Later calls of the session no longer wait for it, and do not see its effect until its end.
@@ -100,7 +111,13 @@ func (e *Env) Foreground(limit time.Duration) time.Duration {
 
 // Abs makes a path of a call absolute: "~" is the home folder, and a relative path is
 // relative to the session's working directory. It does not access the file system.
-func (e *Env) Abs(path string) string { return workspace.Expand(path, e.Session.Dir, e.Home) }
+func (e *Env) Abs(path string) string {
+	path = workspace.Expand(path, e.Session.Dir, e.Home)
+	if e.Real != nil {
+		path = e.Real(path, false)
+	}
+	return path
+}
 
 // Progress reports the progress of a call.
 type Progress struct {

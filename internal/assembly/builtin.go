@@ -31,6 +31,7 @@ import (
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/lsp"
+	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -141,6 +142,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		}
 	}
 	p.Changing = commands.Changing
+	p.Private = func(v session.View) pipeline.Private { return commands.Private(bash.OwnerOf(v)) }
 	watches := new(monitor.Running)
 	p.Closers = append(p.Closers, watches) // before the commands, which store the output
 	servers := p.languageServers(commands, access)

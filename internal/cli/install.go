@@ -33,6 +33,7 @@ type installer struct {
 	print   bool
 	url     string // of a server over HTTP; "" for one that the client starts
 	http    bool   // whether --http is given
+	force   bool
 }
 
 // usualName is the name of the server in a client if the user gives none.
@@ -69,6 +70,7 @@ func installCommand(host *Host) *cobra.Command {
 			"The folders DIR are the workspace. Without any it is the folder that the client has open, if the client has that notion. With --project the first DIR is the project.\n\n" +
 			"Everything else in the file stays byte for byte. A backup is made beside it first. A file that cannot be parsed is not changed. " +
 			"Afterwards it starts the server as the client would, and lists its tools.\n\n" +
+			"A file of a project may come with the project. An entry in it that is not exactly one that install writes is shown, and not started or changed, unless --force replaces it: nothing of it is kept, such as variables. Links in the project are not followed.\n\n" +
 			"With --http the client reaches a server that runs, mcp-toolset http, at URL, and no folder is given. Nothing is tried then. The file never has the token: it names the variable MCP_TOOLSET_TOKEN, or the output shows what to add.\n\n" +
 			"Exit status: 0 if the client starts the server, or with --http if the entry is in the file, 1 if it would not start, 2 for a wrong command line or a file that cannot be changed.",
 		Example: "  mcp-toolset install\n  mcp-toolset install cursor ~/src/app\n  mcp-toolset install vscode --project --print",
@@ -84,6 +86,7 @@ func installCommand(host *Host) *cobra.Command {
 		},
 	}
 	in.flags(cmd)
+	cmd.Flags().BoolVar(&in.force, "force", false, "with --project, replace an entry that install did not write, with all its settings")
 	cmd.Flags().StringVar(&in.url, "http", "", "`URL` of a server that runs, such as http://127.0.0.1:8808/mcp")
 	return cmd
 }
@@ -207,10 +210,11 @@ func (in *installer) install(ctx context.Context, client string, args []string) 
 	case p.Client.Workspace != "":
 		served = []string{p.Client.Workspace}
 	}
-	if installed, err := in.add(ctx, p, clients.Entry{Command: append([]string{binary, "stdio"}, served...)}); err != nil || !installed {
+	e := clients.Entry{Command: append([]string{binary, "stdio"}, served...)}
+	if installed, err := in.add(ctx, p, e); err != nil || !installed {
 		return err
 	}
-	return in.try(ctx, p, served, folders)
+	return in.try(ctx, p, e, served, folders)
 }
 
 // installURL adds a server that runs.
@@ -253,7 +257,19 @@ func checkURL(text string) error {
 
 // add makes the change of a file, or prints it, and reports whether it was made.
 func (in *installer) add(ctx context.Context, p clients.Place, e clients.Entry) (installed bool, err error) {
+	if in.project {
+		if p.Project.Binary, err = in.binary(); err != nil {
+			return false, fmt.Errorf("finding this program: %w", err)
+		}
+		p.Project.Force = in.force
+	} else if in.force {
+		return false, usagef("--force is for a file of a project; leave it out, or add --project")
+	}
 	change, err := p.Install(ctx, in.name, e, in.print)
+	var foreign *clients.Foreign
+	if errors.As(err, &foreign) {
+		return false, in.foreign(p, foreign)
+	}
 	if err != nil {
 		return false, in.refused(p, err, "choose another name with --name", "correct that, or add this by hand:", "\n"+plain.Lines(p.Snippet(in.name, e)))
 	}
@@ -336,8 +352,11 @@ func (in *installer) refused(p clients.Place, err error, other, next, snippet st
 
 // try starts the entry as the client would: in the home folder if the entry names folders, otherwise
 // in the project. An empty folder takes its place if none is named.
-func (in *installer) try(ctx context.Context, p clients.Place, served, folders []string) error {
+func (in *installer) try(ctx context.Context, p clients.Place, written clients.Entry, served, folders []string) error {
 	entry, ok, err := p.Entry(in.name)
+	if in.project {
+		entry, ok, err = written, true, p.Written(in.name, written)
+	}
 	if err == nil && !ok {
 		err = fmt.Errorf("%s: the entry is gone; another program has written the file", plain.Line(p.Path))
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -115,6 +116,13 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, e client
 	if c.Dropped {
 		entry(&b, "warn", 10, "the entry had other settings, such as variables or timeouts; they are in the backup", helpWidth)
 	}
+	if c.Replaced != nil {
+		text := "the entry that was there is gone; it is in the backup"
+		if keys := c.Replaced.Keys(); len(keys) > 0 {
+			text = "not kept of the entry that was there: " + plain.Line(strings.Join(keys, ", ")) + "; they are in the backup"
+		}
+		entry(&b, "warn", 10, text, helpWidth)
+	}
 	if !p.Found {
 		fmt.Fprintf(&b, "warn      there is no other sign of %s on this system\n", p.Client.Title)
 	}
@@ -137,6 +145,20 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, e client
 	}
 	_, err := b.WriteTo(in.host.Out)
 	return err
+}
+
+// foreign prints an entry that install did not write.
+func (in *installer) foreign(p clients.Place, f *clients.Foreign) error {
+	text, err := json.MarshalIndent(f.Value, "", "  ")
+	if err != nil {
+		return err
+	}
+	complain(in.host.Err, fmt.Sprintf("%s: install did not write the entry %s. It was not started, and the file is unchanged", plain.Line(p.Path), in.name))
+	_, err = fmt.Fprintf(in.host.Err, "%s\nlook at it, then replace it with all its settings by --force, or choose another name with --name\n", plain.Lines(string(text)))
+	if err != nil {
+		return err
+	}
+	return exitCode(exitUsage)
 }
 
 func (in *installer) printUninstalled(p clients.Place, c *clients.Change) (err error) {

@@ -20,8 +20,10 @@ func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	}
 	h := host(t, env)
 	h.Home, h.Out = t.TempDir(), tty
-	if err := os.WriteFile(filepath.Join(h.Dir, "a"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for name, data := range map[string]string{"a": "", "x.py": "# coding: cp1251\n# \xcf\n"} {
+		if err := os.WriteFile(filepath.Join(h.Dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	shown := make(chan string)
 	go func() {
@@ -107,24 +109,31 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// On a terminal, the diff of a call has colours. A pipe gets the text of the result.
+// On a terminal, the diff of a call has colours. A pipe gets the text of the result. The edit converts
+// the file, so that its answer is a diff.
 func TestCallOnTerminal(t *testing.T) {
-	edit := []string{"call", "Edit", `{"file_path":"b","old_string":"","new_string":"1\u001b[2J\u202e\n- 2\n"}`}
+	edit := []string{"call", "Edit", `{"file_path":"x.py","old_string":"cp1251\n","new_string":"utf-8\n1\u001b[2J\u202e\n- 2\n"}`}
+	const plain = "@@ -1,2 +1,4 @@\n-# coding: cp1251\n+# coding: utf-8\n+1\\x1b[2J\\u202e\n+- 2\n # П\n[the file was windows-1251 and is UTF-8 now]\n"
 	for _, tc := range []struct {
 		env  map[string]string
 		want string
 	}{
-		{map[string]string{}, "\x1b[36m@@ -0,0 +1,2 @@\x1b[0m\n\x1b[32m+1\\x1b[2J\\u202e\x1b[0m\n\x1b[32m+- 2\x1b[0m\n"},
-		{map[string]string{"NO_COLOR": "1"}, "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n"},
-		{map[string]string{"TERM": "dumb"}, "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n"},
+		{map[string]string{}, "\x1b[36m@@ -1,2 +1,4 @@\x1b[0m\n\x1b[31m-# coding: cp1251\x1b[0m\n\x1b[32m+# coding: utf-8\x1b[0m\n\x1b[32m+1\\x1b[2J\\u202e\x1b[0m\n\x1b[32m+- 2\x1b[0m\n # П\n[the file was windows-1251 and is UTF-8 now]\n"},
+		{map[string]string{"NO_COLOR": "1"}, plain},
+		{map[string]string{"TERM": "dumb"}, plain},
 	} {
 		_, got, _ := strings.Cut(onTerminal(t, tc.env, edit...), "\n")
 		if got != tc.want {
 			t.Errorf("%v: %q, want %q", tc.env, got, tc.want)
 		}
 	}
-	_, piped, _ := runMain(t, edit...)
-	if _, got, _ := strings.Cut(piped, "\n"); got != "@@ -0,0 +1,2 @@\n+1\\x1b[2J\\u202e\n+- 2\n" {
+	h := host(t, map[string]string{})
+	h.Home = t.TempDir()
+	if err := os.WriteFile(filepath.Join(h.Dir, "x.py"), []byte("# coding: cp1251\n# \xcf\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Main(edit, h)
+	if _, got, _ := strings.Cut(h.Out.(*bytes.Buffer).String(), "\n"); got != plain {
 		t.Errorf("piped: %q", got)
 	}
 }

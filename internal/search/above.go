@@ -53,10 +53,11 @@ func (a *above) look() walk.Rules {
 	return a.rules
 }
 
-// exclude returns the exclude list of a repository below the top: see walk.Options.
-func (a *above) exclude(dir string) []byte {
-	data, _ := ignore.Exclude(filepath.Join(a.top, filepath.FromSlash(dir)), readRegular)
-	return data
+// exclude returns the exclude list of a repository below the top, and whether it ignores
+// case: see walk.Options.
+func (a *above) exclude(dir string) (list []byte, fold bool) {
+	list, fold, _ = ignore.Exclude(filepath.Join(a.top, filepath.FromSlash(dir)), readRegular)
+	return list, fold
 }
 
 // ignoredFolder returns the folder, the top or one above it, that the rules ignore, or "" if

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
@@ -213,6 +214,10 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
 		if !k.First || !k.Last {
 			sig = nil
+			return false
+		}
+		if !k.Binary && !utf8.Valid(k.Text) {
+			sig = nil // it may be searched decoded
 			return false
 		}
 		sig, length = b.signer.Sign(k.Text), int64(len(k.Text))

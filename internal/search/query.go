@@ -38,6 +38,9 @@ type Query struct {
 	// Show reports whether a file that matches may be shown. A file that may not is
 	// treated as if it did not exist. nil shows all.
 	Show func(path string) bool
+	// Decode, if not nil, returns the text in UTF-8 of a file that is not UTF-8. ok is false if its
+	// encoding is not known: then its bytes are searched.
+	Decode func(path string, data []byte) (text []byte, ok bool)
 	// Before and After are the numbers of lines shown around a match. Parts shows only
 	// the matches of a line, each as a line of its own.
 	Before, After int

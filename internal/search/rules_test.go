@@ -41,6 +41,22 @@ func TestRulesOfFolders(t *testing.T) {
 			folders: []string{"", "in", "in/sub"},
 			want:    1,
 		},
+		{
+			name:    "a repository that ignores case",
+			files:   map[string]string{".git/config": "[core]\n\tignorecase = true\n", ".gitignore": "*.LOG\n", "sub/x.log": "foo"},
+			folders: []string{"", "sub"},
+		},
+		{
+			name:    "a worktree of one",
+			files:   map[string]string{"main/.git/config": "[core]\n\tignorecase\n", "main/.git/worktrees/wt/commondir": "../..\n", "wt/.git": "gitdir: ../main/.git/worktrees/wt\n", "wt/.gitignore": "SUB/\n", "wt/sub/x.log": "foo"},
+			folders: []string{"", "wt"},
+		},
+		{
+			name:    "a repository that does not, inside one that does",
+			files:   map[string]string{".git/config": "[core]\n\tignorecase = true\n", "in/.git/config": "[core]\n\tignorecase = false\n", "in/.gitignore": "*.LOG\n", "in/sub/x.log": "foo"},
+			folders: []string{"", "in", "in/sub"},
+			want:    1,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -91,6 +107,22 @@ func TestRulesChange(t *testing.T) {
 			write(t, path, "*.txt\n")
 			count(folder, 1, "other "+list)
 			write(t, path, "")
+		}
+	}
+}
+
+// TestIgnoreCaseChanges checks that a change of core.ignoreCase is seen.
+func TestIgnoreCaseChanges(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".gitignore"), "*.LOG\n")
+	write(t, filepath.Join(dir, "sub", "x.log"), "foo")
+	s := New(options(-1, dir))
+	defer s.Close()
+	for i, value := range []string{"false", "true", "false"} {
+		write(t, filepath.Join(dir, ".git", "config"), "[core]\n\tignorecase = "+value+"\n")
+		want := 1 - i%2
+		if a := search(t, s, dir, asked{pattern: "foo"}.query(t)); a.Total != want {
+			t.Errorf("%s: %d files", value, a.Total)
 		}
 	}
 }

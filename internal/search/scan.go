@@ -200,6 +200,8 @@ type worker struct {
 	bytes       int64    // bytes read of the file
 	binaryMatch bool     // whether the file is binary and has a match
 	noted       string   // see note
+	checks      bool     // whether a text that is not UTF-8 ends the pass
+	older       bool     // it has ended for that reason
 	c           collector
 	near        []index.Range // the ranges of the file that are read
 	part        []byte        // buffer for a part of a range

@@ -181,8 +181,8 @@ func newBash(o Options) *tools.Tool {
 			}
 			return check(env, o.Commands, in.judged, false)
 		},
-		Grants: func(_ *tools.Env, in prepared, opens []policy.Target) ([]tools.Grant, error) {
-			if in.DisableSandbox {
+		Grants: func(env *tools.Env, in prepared, opens []policy.Target) ([]tools.Grant, error) {
+			if in.DisableSandbox || env.Commands.Uncontained {
 				return nil, nil
 			}
 			return grants(o.Commands, in.judged, opens, in.judged.readOnly())

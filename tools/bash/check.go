@@ -2,6 +2,7 @@ package bash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,11 +26,17 @@ type containment interface {
 // allow rule or a mode may answer an ask decision. With harmless, the kernel prevents
 // changes by the call.
 func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
-	if harmless || j.readOnly() {
+	// Git reads without running programs of the repository only by the text that is generated here.
+	itself := env.Commands.Uncontained && j != nil && len(j.GitDirs) > 0
+	if harmless || j.readOnly() && !itself {
 		return unnamed(env, c, j, harmless)
 	}
 	ctx := context.Background()
-	if why := c.Uncontained(ctx); why != nil {
+	why := c.Uncontained(ctx)
+	if env.Commands.Uncontained {
+		why = errElsewhere
+	}
+	if why != nil {
 		return &policy.Decision{
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
@@ -64,6 +71,9 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 	}
 }
 
+// errElsewhere is the reason for a command that another program runs.
+var errElsewhere = errors.New("the program that asks runs outside of the sandbox")
+
 // unnamed asks about a call that may print contents that a Read rule covers although
 // the call does not name the files. These are contents that git stores and, on systems
 // that cannot hide such files from commands, files that the command finds. It returns
@@ -86,7 +96,7 @@ func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.De
 	case j.readOnly():
 		text = j.Unnamed()
 	}
-	if text == "" || !c.Exposed(context.Background()) {
+	if text == "" || !env.Commands.Uncontained && !c.Exposed(context.Background()) {
 		return nil
 	}
 	return &policy.Decision{

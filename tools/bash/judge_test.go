@@ -355,6 +355,33 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckElsewhere checks calls that a program outside of the sandbox makes by itself: they are decided
+// as without a sandbox, whatever the sandbox of this server does.
+func TestCheckElsewhere(t *testing.T) {
+	const outside = "commands are not contained here (the program that asks runs outside of the sandbox), and this one is not known to only read"
+	git := &judged{Analysis: &shellsafe.Analysis{ReadOnly: true, GitDirs: []string{"/w"}}}
+	for _, one := range []struct {
+		name   string
+		j      *judged
+		reason string
+	}{
+		{"a command", &judged{Analysis: &shellsafe.Analysis{}}, outside},
+		{"one that only reads", &judged{Analysis: &shellsafe.Analysis{ReadOnly: true}}, ""},
+		{"git, whose text is not ours", git, outside},
+	} {
+		env := environment()
+		denied := false
+		if d := check(env, stub{denied: &denied}, one.j, false); d != nil {
+			t.Errorf("%s, contained: %+v", one.name, d)
+		}
+		env.Commands.Uncontained = true
+		switch d := check(env, stub{denied: &denied}, one.j, false); {
+		case d == nil && one.reason != "", d != nil && (d.Behavior != policy.Ask || d.Reason != one.reason):
+			t.Errorf("%s: %+v", one.name, d)
+		}
+	}
+}
+
 // TestSyntax checks that a text that both the parser and bash reject is invalid input.
 // A text that bash would run is valid even if the parser fails on it, and so is one
 // that the parser does not see.

@@ -94,7 +94,7 @@ func (c *call) start(ctx context.Context) (*job, error) {
 // spec returns the specification with which the command starts.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
-		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Workspace: WorkspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
+		Script: c.command, Dir: c.env.Session.Dir, Owner: OwnerOf(c.env.Session), Workspace: WorkspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
 		ReadOnly: c.readOnly, Grace: grace,
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
@@ -137,12 +137,12 @@ func EndSession(o Options, v session.View, ended func()) {
 	go func() {
 		o.Tasks.Forget(v.Owner(), "the end of the session")
 		ended()
-		o.Commands.Forget(owner(v))
+		o.Commands.Forget(OwnerOf(v))
 	}()
 }
 
-// owner returns the owner of the temporary folder that a command uses: its session.
-func owner(v session.View) string {
+// OwnerOf returns the owner of the temporary folder that a command uses: its session.
+func OwnerOf(v session.View) string {
 	o := v.Owner()
 	return o.Principal + "/" + o.Session
 }

@@ -4,10 +4,13 @@ package edit
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"mcp-toolset/internal/file/notebook"
 	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -58,12 +61,9 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.FilePath)
+	file.CompleteTarget(env, &in.FilePath, in.OldString == "")
 	if err := file.CheckTarget(in.FilePath); err != nil {
 		return in, err
-	}
-	if strings.EqualFold(filepath.Ext(in.FilePath), ".ipynb") {
-		return in, fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	}
 	return in, nil
 }
@@ -76,7 +76,7 @@ func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	}
 	heading := shown + ", the text to replace and the new one; the file cannot be compared"
 	if old.Text != nil {
-		after, _, err := old.Text.Apply(in.edit())
+		after, _, _, err := in.fit(old.Text)
 		if err == nil {
 			return file.PreviewChange(in.FilePath, old.Text, after)
 		}
@@ -109,7 +109,21 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		said += fmt.Sprintf(" in %d places", len(d.places))
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
-	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Notes()...))
+	notes := append(file.Form(d.before, d.after), c.Notes()...)
+	if d.note != "" {
+		notes = append(notes, d.note)
+	}
+	if isNotebook(in.FilePath) {
+		notes = append(notes, repaired(c.Data))
+	}
+	switch {
+	case !c.Old.Exists || c.Old.Size == 0:
+		out.text = file.Answer(said+": "+file.Measure(in.NewString)+".", nil, notes)
+	case c.Old.Known != file.Stale && d.note == "" && d.plain(in):
+		out.text = file.Brief(said, d.before.String(), d.after.String(), notes)
+	default:
+		out.text = file.Answer(said+".", hunks, notes)
+	}
 	r := tools.Result[Output]{Data: out, Effect: c.Partly(d.snapshot), Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
 		f := file.HookChange(c, hunks)
@@ -121,33 +135,69 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	return r, nil
 }
 
+func isNotebook(path string) bool { return strings.EqualFold(filepath.Ext(path), ".ipynb") }
+
+// parses reports whether a notebook can be parsed, so that NotebookEdit can change it. One that
+// cannot is edited as text.
+func parses(data []byte) bool {
+	_, err := notebook.Parse(data)
+	return data != nil && err == nil
+}
+
+// repaired returns a note on whether a notebook that could not be parsed now can be.
+func repaired(data []byte) string {
+	_, err := notebook.Parse(data)
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return "as a notebook it still " + plain.Line(f.Fact)
+	}
+	return "it can be parsed as a notebook now"
+}
+
 // done describes an edit that was made.
 type done struct {
 	before, after *textfile.Text
 	places        []textfile.Place
+	note          string // on the Unicode form of the text; "": there is nothing to say
 	snapshot      []byte // snapshot of a stale file with the same edit applied
 }
+
+// plain reports whether the edit did what its text says, so that the model knows the outcome.
+func (d done) plain(in Input) bool {
+	return len(d.places) == 1 && len(file.Form(d.before, d.after)) == 0 && (in.NewString == "" || strings.Replace(d.before.String(), unified(in.OldString), unified(in.NewString), 1) == d.after.String())
+}
+
+// unified returns a text with the line endings with which models see it.
+func unified(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // apply applies the edit to the old content.
 func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {
 	switch {
-	case !old.Exists && in.OldString != "":
+	case !old.Exists && in.OldString != "" && !isNotebook(in.FilePath):
 		missing := file.Missing(env, in.FilePath)
 		return d, fault.New(missing.Fact, missing.Next+" Use Write to create a new file.")
+	case isNotebook(in.FilePath) && (!old.Exists || parses(old.Data)):
+		return d, fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	case old.Exists && old.Data == nil:
 		return d, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
 			"Change it with a program such as sed or perl.")
 	case guard == file.GuardStrict && old.Exists && old.Known == file.Unread:
 		return d, file.NotRead(in.FilePath)
 	}
-	if d.before, err = textfile.Decode(old.Data); err != nil {
+	if d.before, err = old.Text(); err != nil {
 		return d, file.About(in.FilePath, err)
 	}
-	if d.after, d.places, err = d.before.Apply(in.edit()); err != nil {
+	if d.after, d.places, d.note, err = in.fit(d.before); err != nil {
 		return d, notFound(in, old, guard, err)
 	}
 	d.snapshot = alike(in, old)
-	return d, allowed(in, old, d.places, d.snapshot, guard)
+	if err := allowed(in, old, d.places, d.snapshot, guard); err != nil {
+		return d, err
+	}
+	if d.snapshot == nil && old.Snapshot != nil {
+		d.snapshot = old.CatchUp(d.before, d.after)
+	}
+	return d, nil
 }
 
 func (in Input) edit() textfile.Edit {
@@ -164,6 +214,8 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 		return file.NotRead(in.FilePath)
 	case old.Known == file.Unread:
 		return nil
+	case guard != file.GuardStrict && !slices.ContainsFunc(places, func(p textfile.Place) bool { return !old.Shown(p.Old.First, p.Old.Last) }):
+		return nil // all places were shown after the change
 	}
 	// The file has changed since it was read. The place must be unique, both now and in the
 	// snapshot, and must not be among the changes.
@@ -180,11 +232,12 @@ func alike(in Input, old file.Old) []byte {
 	if old.Known != file.Stale || old.Snapshot == nil {
 		return nil
 	}
-	t, err := textfile.Decode(old.Snapshot)
+	t, err := old.Before()
 	if err != nil {
 		return nil
 	}
-	if t, _, err = t.Apply(textfile.Edit{Old: in.OldString, New: in.NewString}); err != nil {
+	in.ReplaceAll = false
+	if t, _, _, err = in.fit(t); err != nil {
 		return nil
 	}
 	return t.Bytes()

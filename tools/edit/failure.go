@@ -87,7 +87,7 @@ func repeated(f fault.Fault, failed int, old file.Old, err error) error {
 // lines returns the given lines of the file, numbered, with lines around them. It shows
 // about fewLines in all, or one line each if there are more places.
 func lines(old file.Old, which []int) string {
-	t, err := textfile.Decode(old.Data)
+	t, err := old.Text()
 	if err != nil {
 		return ""
 	}

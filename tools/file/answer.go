@@ -97,3 +97,6 @@ func limited(hunks []Hunk) []Hunk {
 
 // Shown returns a text as the content of a result.
 func Shown(text string) []tools.Content { return []tools.Content{tools.Text{Text: text}} }
+
+// Measure returns the size of a text in words.
+func Measure(s string) string { return Plural(count(s), "line") + ", " + Plural(len(s), "byte") }

@@ -27,6 +27,7 @@ import (
 
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
@@ -56,6 +57,7 @@ type Old struct {
 	Data     []byte // nil for a file over MaxEdit
 	Known    Knowledge
 	Moved    bool           // cells have moved since the notebook was shown
+	Hint     textfile.Hint  // on its encoding
 	parts    []session.Part // parts of a stale file that were shown in its present state
 	Snapshot []byte         // snapshot of a stale file as it was read; nil if there is none
 }
@@ -176,6 +178,7 @@ func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, 
 		}
 		if data.Len() <= MaxEdit { // the file may be growing
 			old.Data = data.Bytes()
+			old.Hint = Hint(env.Files, canonical, old.Data)
 		}
 	}
 	had, ok := env.Session.Seen(canonical)
@@ -201,8 +204,13 @@ func (o Options) look(env *tools.Env, canonical string, f *workspace.Old) (Old, 
 	if old.Known == Stale {
 		old.Snapshot, _ = o.Snapshots.Get(had.Hash)
 	}
-	if len(old.parts) > 0 && shownIn(old) {
-		old.Known, old.Snapshot = Current, nil
+	if len(old.parts) > 0 {
+		switch snapshot, all := old.catchUp(); {
+		case all:
+			old.Known, old.Snapshot = Current, nil
+		case snapshot != nil:
+			old.Snapshot = snapshot
+		}
 	}
 	return old, nil
 }
@@ -230,6 +238,15 @@ func unconfirmed(path string, err error) error {
 	return fault.New(fact, "It has the new content, so do not write it again; ask the user to check the disk.")
 }
 
+// cause returns the first system error in err.
+func cause(err error) string {
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		return reason.Error()
+	}
+	return "the disk failed"
+}
+
 // writeError returns the error for a file that could not be written.
 func writeError(path string, err error) error {
 	var kind *workspace.KindError
@@ -242,6 +259,8 @@ func writeError(path string, err error) error {
 		return fault.New(fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), "Only regular files can be written.")
 	case errors.Is(err, workspace.ErrProtected):
 		return fault.New(shown+" is write-protected", "Ask the user to change its mode if it is to be written.")
+	case errors.Is(err, workspace.ErrTorn):
+		return fault.New(shown+" is a mount of its own, was written in part, and its old content could not be restored: "+plain.Line(cause(err)), "Undo this call, or write the whole file again; if that fails, too, ask the user to check the disk.")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return fault.New("there is no room left to write "+shown+"; it is as it was", "Free some space first.")
 	case errors.Is(err, syscall.EROFS):

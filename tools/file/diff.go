@@ -49,6 +49,9 @@ func Diff(before, after string) []Hunk {
 	skipped, head, tail := same(before, after)
 	old, new := before[head:len(before)-tail], after[head:len(after)-tail]
 	if len(old)+len(new) > maxDiffed {
+		if h, ok := longLines(old, new, skipped); ok {
+			return []Hunk{h}
+		}
 		h := Hunk{OldStart: skipped + 1, OldLines: count(old), NewStart: skipped + 1, NewLines: count(new)}
 		return []Hunk{h.omit().fromEmpty()}
 	}
@@ -83,6 +86,39 @@ func Diff(before, after string) []Hunk {
 		hunks = append(hunks, hunk.fromEmpty())
 	}
 	return hunks
+}
+
+// longLines returns the hunk of a change too large to compare, if only few lines changed, such as
+// that of a file that is one line.
+func longLines(old, new string, skipped int) (Hunk, bool) {
+	for {
+		a, restA, okA := strings.Cut(old, "\n")
+		b, restB, okB := strings.Cut(new, "\n")
+		if a != b || !okA || !okB {
+			break
+		}
+		old, new, skipped = restA, restB, skipped+1
+	}
+	for {
+		i, j := strings.LastIndexByte(strings.TrimSuffix(old, "\n"), '\n')+1, strings.LastIndexByte(strings.TrimSuffix(new, "\n"), '\n')+1
+		if old[i:] != new[j:] || i == 0 || j == 0 {
+			break
+		}
+		old, new = old[:i], new[:j]
+	}
+	h := Hunk{OldStart: skipped + 1, OldLines: count(old), NewStart: skipped + 1, NewLines: count(new)}
+	if h.OldLines+h.NewLines > around {
+		return Hunk{}, false
+	}
+	for _, side := range []struct{ sign, text string }{{"-", old}, {"+", new}} {
+		for line := range strings.Lines(side.text) {
+			h.Lines = append(h.Lines, side.sign+strings.TrimSuffix(line, "\n"))
+			if !strings.HasSuffix(line, "\n") {
+				h.Lines = append(h.Lines, `\ No newline at end of file`)
+			}
+		}
+	}
+	return h.fromEmpty(), true
 }
 
 // fromEmpty moves the start of a side without lines to the line before it.

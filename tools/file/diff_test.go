@@ -175,3 +175,17 @@ func TestLongDiffIsSummarised(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLines checks that a change in a file of one long line is shown.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("0123456789", 20_000)
+	for _, tc := range []struct{ before, after, want string }{
+		{long + "x" + long, long + "y" + long, "@@ -1,1 +1,1 @@\n-[199875 bytes]…" + long[5:130] + "x" + long[:374] + "…[199626 more bytes]\n"},
+		{"a\n" + long + "x\nb\n", "a\n" + long + "y\nb\n", "@@ -2,1 +2,1 @@\n-[199501 bytes]…" + long[1:500] + "x\n"},
+		{"a\n" + long + long, "a\n", "@@ -2,1 +1,0 @@\n-" + long[:500] + "…[399500 more bytes]\n"},
+	} {
+		if got := Unified(Diff(tc.before, tc.after)); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("got %q\nwant %q", got, tc.want)
+		}
+	}
+}

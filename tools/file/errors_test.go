@@ -32,6 +32,7 @@ func TestWriteErrors(t *testing.T) {
 		{at(syscall.EACCES), "/w/a may not be written by the user the server runs as. Ask the user to change the permissions of its folder or to write it."},
 		{at(syscall.ENAMETOOLONG), "/w/a is a path too long. Use a shorter one."},
 		{at(syscall.EBUSY), "/w/a cannot be written: device or resource busy; it is as it was. Check the path, then try once more."},
+		{at(fmt.Errorf("%w: %w; %w", workspace.ErrTorn, syscall.EIO, syscall.ENOSPC)), "/w/a is a mount of its own, was written in part, and its old content could not be restored: input/output error. Undo this call, or write the whole file again; if that fails, too, ask the user to check the disk."},
 		{context.Canceled, "context canceled"},
 	} {
 		if got := writeError("/w/a", tc.err).Error(); got != tc.want {

@@ -68,45 +68,130 @@ func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	if old.Known != Stale || old.Snapshot == nil || old.Data == nil {
 		return nil, nil, false
 	}
-	before, err := textfile.Decode(old.Snapshot)
+	before, err := old.Before()
 	if err != nil {
 		return nil, nil, false
 	}
-	after, err := textfile.Decode(old.Data)
+	after, err := old.Text()
 	if err != nil {
 		return nil, nil, false
 	}
 	return Diff(before.String(), after.String()), Form(before, after), true
 }
 
-// shownIn reports whether all changes of a stale text are in parts of it that were shown
-// since.
-func shownIn(old Old) bool {
+// Shown reports whether the lines from first to last of a stale text were shown in their
+// present state.
+func (old Old) Shown(first, last int) bool {
+	return slices.ContainsFunc(old.parts, func(p session.Part) bool { return p.First <= first && last <= p.Last })
+}
+
+// catchUp returns the snapshot of a stale text with those changes since that were shown. all
+// reports whether these are all changes. The result is nil if it is not known.
+func (old Old) catchUp() (snapshot []byte, all bool) {
 	if strings.EqualFold(filepath.Ext(old.path), ".ipynb") {
-		return false // its parts are cells, not lines
+		return nil, false // its parts are cells, not lines
 	}
-	hunks, form, ok := SinceRead(old)
-	if !ok || len(form) > 0 {
-		return false
+	return old.merge(old.Data, func(line int) bool { return old.Shown(line, line) })
+}
+
+// CatchUp is catchUp after an edit that made after of before.
+func (old Old) CatchUp(before, after *textfile.Text) []byte {
+	edited := map[int]bool{} // lines of the new text that the session knows
+	line, at := 1, 1         // of the text before, and of the new one
+	upTo := func(end int) {
+		for ; line < end; line, at = line+1, at+1 {
+			edited[at] = old.Shown(line, line)
+		}
 	}
-	shown := func(line int) bool {
-		return slices.ContainsFunc(old.parts, func(p session.Part) bool { return p.First <= line && line <= p.Last })
-	}
-	for _, h := range hunks {
-		at := h.NewStart // line of the new text
+	for _, h := range Diff(before.String(), after.String()) {
+		if h.Omitted {
+			return nil
+		}
+		if upTo(h.OldStart); h.OldLines == 0 {
+			upTo(h.OldStart + 1)
+		}
 		for _, l := range h.Lines {
-			switch {
-			case l[0] == '+' && !shown(at), l[0] == '-' && !shown(at) && !shown(at-1):
-				return false
-			case l[0] == '+' || l[0] == ' ':
+			switch l[0] {
+			case '+':
+				edited[at] = true
 				at++
+			case '-':
+				line++
+			case ' ':
+				upTo(line + 1)
 			}
 		}
-		if h.Omitted {
-			return false
+	}
+	snapshot, _ := old.merge(after.Bytes(), func(n int) bool {
+		if known, ok := edited[n]; ok {
+			return known
+		}
+		return old.Shown(n-at+line, n-at+line)
+	})
+	return snapshot
+}
+
+// merge returns the snapshot with those changes to the text after whose lines were shown. The
+// result is nil if it is not known.
+func (old Old) merge(after []byte, shown func(line int) bool) (merged []byte, all bool) {
+	was, err := old.Before()
+	if err != nil || old.Snapshot == nil {
+		return nil, false
+	}
+	is, err := old.decode(after)
+	if err != nil || len(Form(was, is)) > 0 {
+		return nil, false
+	}
+	lines, now := strings.SplitAfter(was.Raw(), "\n"), strings.SplitAfter(is.Raw(), "\n")
+	var out strings.Builder
+	line, at := 0, 0 // numbers of lines before those that come next, in lines and now
+	upTo := func(end int) {
+		for ; line < end; line, at = line+1, at+1 {
+			out.WriteString(lines[line])
 		}
 	}
-	return true
+	all = true
+	for _, h := range Diff(was.String(), is.String()) {
+		if h.Omitted {
+			return nil, false
+		}
+		if upTo(h.OldStart - 1); h.OldLines == 0 {
+			upTo(h.OldStart)
+		}
+		for i := 0; i < len(h.Lines); {
+			if h.Lines[i][0] == ' ' {
+				upTo(line + 1)
+				i++
+				continue
+			}
+			gone, added := 0, 0
+			for ; i < len(h.Lines) && h.Lines[i][0] != ' '; i++ {
+				switch h.Lines[i][0] {
+				case '-':
+					gone++
+				case '+':
+					added++
+				}
+			}
+			removed := strings.Join(lines[line:line+gone], "")
+			if gone > 0 && added == 0 && !shown(at+1) && !shown(at) {
+				out.WriteString(removed)
+				all = false
+			}
+			for n := at; n < at+added; n++ {
+				switch {
+				case shown(n + 1):
+					out.WriteString(now[n])
+				default:
+					out.WriteString(removed)
+					removed, all = "", false
+				}
+			}
+			line, at = line+gone, at+added
+		}
+	}
+	upTo(len(lines))
+	return textfile.Encode(out.String(), was.Encoding()).Bytes(), all
 }
 
 // Form returns notes on changes of a text's encoding and line endings.
@@ -168,6 +253,12 @@ func (c Changed) Notes() []string {
 	var notes []string
 	if n := len(c.Written.MadeDirs); n > 0 {
 		notes = append(notes, "made "+Plural(n, "folder")+": "+plain.Line(strings.Join(c.Written.MadeDirs, ", ")))
+	}
+	if c.Written.InPlace {
+		notes = append(notes, "written in place: the file is a mount of its own, which cannot be replaced")
+	}
+	if c.Written.Writer {
+		notes = append(notes, "another program has the file open for writing; what it writes from now on goes to the old file and is lost, so end or restart it")
 	}
 	if c.Written.BrokeLink {
 		notes = append(notes, "the file had other hard links; they keep the old content")

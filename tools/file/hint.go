@@ -100,8 +100,16 @@ func Missing(env *tools.Env, path string) *tools.Fault {
 }
 
 func missingHint(env *tools.Env, path string) string {
+	m := matcher{env: env, fold: true, denied: map[string]bool{}}
+	if to, ok := m.walk(path); ok && exists(to) && env.Files.Allowed(to) {
+		return "Did you mean " + plain.Line(to) + "?"
+	}
 	dir, base := filepath.Split(path)
-	dir = filepath.Clean(dir)
+	if dir = filepath.Clean(dir); !exists(dir) {
+		if to, ok := m.walk(dir); ok {
+			dir = to
+		}
+	}
 	entries, err := env.Files.ReadDir(dir, hintEntries)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

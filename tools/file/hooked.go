@@ -1,7 +1,6 @@
 package file
 
 import (
-	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/tools"
 )
 
@@ -11,7 +10,7 @@ import (
 func HookChange(c Changed, hunks []Hunk) tools.HookFields {
 	f := tools.HookFields{"structuredPatch": limited(hunks), "originalFile": nil}
 	if c.Old.Exists && c.Old.Data != nil {
-		if old, err := textfile.Decode(c.Old.Data); err == nil {
+		if old, err := c.Old.Text(); err == nil {
 			f.Text("originalFile", old.String())
 		}
 	}

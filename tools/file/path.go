@@ -16,20 +16,28 @@ import (
 // network is the prefix of a path on another Windows machine.
 const network = `\\`
 
-// CompletePath makes the path of a call absolute. It leaves a network path unchanged, so
-// that CheckPath rejects it.
-func CompletePath(env *tools.Env, path *string) {
-	if !isNetwork(*path) {
-		*path = env.Abs(*path)
+// CompletePath makes the path of a call absolute. If there is no such file or folder, it
+// takes the one that is certainly meant and adds a note: see meant. It leaves a network path
+// unchanged, so that CheckPath rejects it.
+func CompletePath(env *tools.Env, path *string) { completePath(env, path, false) }
+
+// CompleteTarget is like CompletePath for a file to be written. create reports whether the
+// call may make a new file. CompleteTarget preserves a separator at the end of the path, so
+// that CheckTarget rejects it.
+func CompleteTarget(env *tools.Env, path *string, create bool) {
+	folder := len(*path) > 1 && os.IsPathSeparator((*path)[len(*path)-1])
+	if completePath(env, path, create); folder && len(*path) > 1 {
+		*path += string(filepath.Separator)
 	}
 }
 
-// CompleteTarget is like CompletePath for a file to be written. It preserves a separator at
-// the end of the path, so that CheckTarget rejects it.
-func CompleteTarget(env *tools.Env, path *string) {
-	folder := len(*path) > 1 && os.IsPathSeparator((*path)[len(*path)-1])
-	if CompletePath(env, path); folder && len(*path) > 1 {
-		*path += string(filepath.Separator)
+func completePath(env *tools.Env, path *string, create bool) {
+	if isNetwork(*path) {
+		return
+	}
+	to, note := meant(env, *path, create)
+	if *path = to; note != "" {
+		env.Notes = append(env.Notes, note)
 	}
 }
 

@@ -47,7 +47,7 @@ func Look(ctx context.Context, env *tools.Env, path string) Present {
 	case err != nil || len(data) > previewRead:
 		return Present{Exists: true}
 	}
-	text, err := textfile.Decode(data)
+	text, err := textfile.DecodeFile(data, Hint(env.Files, path, data))
 	if err != nil {
 		return Present{Exists: true}
 	}

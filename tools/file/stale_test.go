@@ -252,6 +252,84 @@ func TestPartOfWhatChanged(t *testing.T) {
 	d.done(d.write("x"))
 }
 
+// TestEditOfWhatWasReadAgain checks that lines of a changed file that were read again can be
+// edited, also if other lines changed that were not.
+func TestEditOfWhatWasReadAgain(t *testing.T) {
+	var all strings.Builder
+	for i := 1; i <= 100; i++ {
+		fmt.Fprintf(&all, "line %d\n", i)
+	}
+	for _, tc := range []struct {
+		name           string
+		change         []string // from the formatter
+		offset, limit  int
+		old, new       string
+		more           bool // replace_all
+		guard          file.Guard
+		refused        bool
+		then           string // a text that a second edit replaces
+		refusedThen    bool
+		crlf, lateCRLF bool
+	}{
+		{name: "two places, one read again", change: []string{"line 5\n", "line five\n", "line 55\n", "line fiftyfive\n"}, offset: 50, limit: 20,
+			old: "line fiftyfive\n", new: "line 55\nline 55b\n", then: "line 55b"},
+		{name: "the other place", change: []string{"line 5\n", "line five\n", "line 55\n", "line fiftyfive\n"}, offset: 50, limit: 20,
+			old: "line five\n", new: "x\n", refused: true},
+		{name: "then the other place", change: []string{"line 5\n", "line five\n", "line 55\n", "line fiftyfive\n"}, offset: 50, limit: 20,
+			old: "line fiftyfive\n", new: "x\n", then: "line five", refusedThen: true},
+		{name: "then a line that did not change", change: []string{"line 5\n", "line five\n", "line 55\n", "line fiftyfive\n"}, offset: 50, limit: 20,
+			old: "line fiftyfive\n", new: "x\n", then: "line 81"},
+		{name: "lines added before", change: []string{"line 5\n", "line 5\na\nb\nc\n", "line 55\n", "  line 55\n"}, offset: 50, limit: 20,
+			old: "  line 55\n", new: "\tline 55\n", then: "\tline 55"},
+		{name: "a part of a long change", change: []string{"line 50\nline 51\nline 52\nline 53\n", "p\nq\nr\ns\n"}, offset: 51, limit: 2,
+			old: "q\nr\n", new: "Q\nR\n", then: "R"},
+		{name: "beyond that part", change: []string{"line 50\nline 51\nline 52\nline 53\n", "p\nq\nr\ns\n"}, offset: 51, limit: 2,
+			old: "r\ns\n", new: "R\nS\n", refused: true},
+		{name: "the text was elsewhere then", change: []string{"line 5\n", "five\n", "line 55\n", "line 55\nline 5\n"}, offset: 50, limit: 20,
+			old: "line 5\n", new: "line 5!\n", then: "line 5!"},
+		{name: "all places of many, read again", change: []string{"line 2\n", "x\n", "line 51\n", "k\n", "line 53\n", "k\n"}, offset: 50, limit: 20,
+			old: "k\n", new: "K\n", more: true},
+		{name: "not all places of many", change: []string{"line 2\n", "k\n", "line 51\n", "k\n", "line 53\n", "k\n"}, offset: 50, limit: 20,
+			old: "k\n", new: "K\n", more: true, refused: true},
+		{name: "the last line", change: []string{"line 5\n", "five\n", "line 100\n", "hundred"}, offset: 90, limit: 50, old: "hundred", new: "HUNDRED\n", then: "HUNDRED\n"},
+		{name: "CRLF", change: []string{"line 5\r\n", "five\r\n", "line 55\r\n", "fiftyfive\r\n"}, offset: 50, limit: 20, old: "fiftyfive\n", new: "x\ny\n", then: "y", crlf: true},
+		{name: "line endings changed, too", change: []string{"line 5\n", "five\n", "line 55\n", "fiftyfive\n"}, offset: 50, limit: 20, old: "fiftyfive\n", new: "x\ny\n", lateCRLF: true},
+		{name: "strict", change: []string{"line 5\n", "five\n", "line 55\n", "fiftyfive\n"}, offset: 50, limit: 20, old: "fiftyfive\n", new: "x\n", guard: file.GuardStrict, refused: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := all.String()
+			if tc.crlf {
+				text = strings.ReplaceAll(text, "\n", "\r\n")
+			}
+			d := newDesk(t, tc.guard, text)
+			d.read()
+			text = strings.NewReplacer(tc.change...).Replace(text)
+			if tc.lateCRLF {
+				text = strings.ReplaceAll(text, "\n", "\r\n")
+			}
+			d.put(text)
+			d.call("Read", map[string]any{"offset": tc.offset, "limit": tc.limit})
+			answer := d.call("Edit", map[string]any{"old_string": tc.old, "new_string": tc.new, "replace_all": tc.more})
+			if tc.refused {
+				d.refused(answer, "has changed since")
+				d.has(text)
+				return
+			}
+			d.done(answer)
+			if tc.then == "" {
+				return
+			}
+			answer = d.edit(tc.then, "THEN")
+			if tc.refusedThen {
+				d.refused(answer, "has changed since")
+				return
+			}
+			d.done(answer)
+			d.refused(d.write("x"), "has changed since") // the rest is not known
+		})
+	}
+}
+
 // TestOnlyOnePlace checks that an edit is refused if its text has several places, either
 // now or in the snapshot.
 func TestOnlyOnePlace(t *testing.T) {

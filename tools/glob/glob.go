@@ -112,18 +112,29 @@ func prepare(env *tools.Env, in Input) (p prepared, err error) {
 
 // complete makes the path absolute. If the pattern begins with a folder that is absolute,
 // or that leads to a parent folder or the home folder, that folder becomes the path, so
-// that rules judge it.
+// that rules judge it. Characters with a meaning in a pattern have none in the path of a
+// root, of the path searched, or of a folder that exists.
 func complete(env *tools.Env, in *Input) {
 	if in.Path == "" {
 		in.Path = "."
 	}
 	file.CompletePath(env, &in.Path)
+	in.Pattern = strings.TrimPrefix(strings.TrimPrefix(in.Pattern, "file://localhost"), "file://")
 	pattern := filepath.ToSlash(in.Pattern)
+	for _, folder := range append([]string{in.Path, env.Session.Dir}, env.Session.Roots...) {
+		if rest, ok := strings.CutPrefix(pattern, strings.TrimSuffix(filepath.ToSlash(folder), "/")+"/"); ok && rest != "" && rest != "." && !strings.Contains("/"+rest+"/", "/../") {
+			base, rest := literal(rest)
+			in.Path, in.Pattern = filepath.Join(folder, filepath.FromSlash(base)), directPattern(rest)
+			file.CompletePath(env, &in.Path)
+			return
+		}
+	}
 	base, rest := literal(pattern)
 	if rest == "." || rest == ".." || slices.Contains(env.Session.Roots, filepath.Clean(in.Pattern)) {
 		base, rest = pattern, "" // a folder
 	}
 	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
+		base, rest = existing(env, base, rest)
 		in.Path, in.Pattern = filepath.FromSlash(base), directPattern(rest)
 		file.CompletePath(env, &in.Path)
 		return
@@ -135,9 +146,23 @@ func complete(env *tools.Env, in *Input) {
 	case base == ".":
 		in.Pattern = directPattern(rest)
 	case base == ".." || strings.HasPrefix(base, "../"):
-		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), directPattern(rest)
+		base, rest = existing(env, filepath.ToSlash(filepath.Join(in.Path, filepath.FromSlash(base))), rest)
+		in.Path, in.Pattern = filepath.FromSlash(base), directPattern(rest)
 	default:
 		in.Pattern = base + "/" + rest
+	}
+}
+
+// existing moves names with special characters from the pattern rest to the folder base, as
+// long as there are such folders.
+func existing(env *tools.Env, base, rest string) (string, string) {
+	for {
+		name, after, ok := strings.Cut(rest, "/")
+		next := strings.TrimSuffix(base, "/") + "/" + name
+		if !ok || name == "" || !file.IsFolder(env, env.Abs(filepath.FromSlash(next))) {
+			return base, rest
+		}
+		base, rest = next, after
 	}
 }
 
@@ -178,6 +203,9 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	if err == nil && len(r.found.Files) == 0 {
 		err = r.explicit(ctx, o.Searcher)
 	}
+	if err == nil && len(r.found.Files) == 0 && in.match.invalid != nil {
+		err = in.match.invalid
+	}
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
 	}
@@ -207,17 +235,17 @@ func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder
 // explicit searches a folder that is ignored, if the pattern begins with its path.
 func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	if !strings.ContainsAny(r.in.Pattern, special) {
-		r.named(s)
-		return nil
+		return r.named(s)
 	}
 	r.hints = hints(strings.TrimPrefix(r.in.Pattern, top))
 	base, _ := literal(strings.TrimPrefix(r.in.Pattern, top))
 	if base == "" {
 		return nil
 	}
-	dir, err := r.env.Files.Folder(filepath.Join(r.in.Path, filepath.FromSlash(base)))
+	full := filepath.Join(r.in.Path, filepath.FromSlash(base))
+	dir, err := r.env.Files.Folder(full)
 	if err != nil {
-		return nil // the folder does not exist or may not be read
+		return leadsOut(full, err)
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
 		Pick: func(at, name string) bool { return r.in.match.match(path.Join(base, at), name) }, Show: dir.Allowed,
@@ -235,8 +263,23 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	return nil
 }
 
+// leadsOut returns the error of opening a path if the rules refuse it because of a link in it,
+// such as one that leads out of the roots, and otherwise nil: what else cannot be opened is
+// not found.
+func leadsOut(path string, err error) error {
+	var system *fs.PathError
+	var kind *workspace.KindError
+	if errors.As(err, &system) || errors.As(err, &kind) {
+		return nil
+	}
+	if canonical, failed := workspace.Canonical(path); failed != nil || canonical == path {
+		return nil
+	}
+	return err
+}
+
 // named looks for the one path that a pattern without special characters names.
-func (r *listing) named(s *search.Searcher) {
+func (r *listing) named(s *search.Searcher) error {
 	full := filepath.Join(r.in.Path, filepath.FromSlash(r.in.Pattern))
 	f, _, err := r.env.Files.Open(full)
 	var kind *workspace.KindError
@@ -247,16 +290,17 @@ func (r *listing) named(s *search.Searcher) {
 			name = filepath.ToSlash(full)
 		}
 		r.hints = []string{fmt.Sprintf("%s is a folder; use %s/** for its files", plain.Line(name), plain.Line(name))}
-		return
+		return nil
 	case err != nil:
 		r.hints = hints(r.in.Pattern)
-		return
+		return leadsOut(full, err)
 	}
 	f.Close()
 	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
 	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
 		r.found.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(full)))
 	}
+	return nil
 }
 
 func timeoutFault() error {

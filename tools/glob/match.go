@@ -11,6 +11,7 @@ import (
 
 	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
 )
 
@@ -33,19 +34,48 @@ type matcher struct {
 	pattern string
 	name    bool   // only the name is matched
 	suffix  string // the name only needs to end with it; "": the pattern is needed
+
+	// Other readings of the pattern, for files whose paths have such characters.
+
+	literal []string // with literal brackets and braces
+	shown   string   // with literal backslashes, as they are in names that are shown; "": it has none
+	look    string   // see nearest.Look
+
+	// invalid is why the pattern is none. Then only literal can match. nil: it is valid
+	invalid error
 }
 
 // newMatcher parses a pattern. An error is worded for the model.
 func newMatcher(pattern string) (*matcher, error) {
+	m, err := parse(pattern)
+	if m == nil {
+		return nil, err
+	}
+	m.invalid = err
+	for _, v := range ignore.Literal(pattern) {
+		if other, err := parse(v); err == nil {
+			m.literal = append(m.literal, other.pattern)
+		}
+	}
+	if len(m.literal) == 0 && err != nil {
+		return nil, err
+	}
+	if strings.Contains(m.pattern, `\`) {
+		m.shown = strings.ReplaceAll(m.pattern, `\`, `\\`)
+	}
+	m.look = nearest.Look(m.pattern)
+	return m, nil
+}
+
+// parse parses a pattern. If its brackets or braces are at fault, it also returns a matcher.
+func parse(pattern string) (m *matcher, err error) {
 	wrong := check(pattern)
 	switch {
 	case pattern == "":
 		return nil, fault.New("the pattern names a folder and no files", "Add what to find in it, such as /**/*.go.")
 	case len(pattern) > maxPattern:
 		return nil, fault.New(fmt.Sprintf("the pattern has %d bytes, and %d is the most", len(pattern), maxPattern), "Use a shorter one.")
-	case wrong != nil:
-		return nil, wrong
-	case strings.HasSuffix(pattern, "/"):
+	case strings.HasSuffix(pattern, "/") && wrong == nil:
 		return nil, fault.New("pattern "+plain.Line(pattern)+" names folders, and only files are found", "Use "+plain.Line(pattern)+"** for the files below.")
 	case alternatives(pattern) > maxBraces:
 		return nil, fault.New(fmt.Sprintf("the braces of the pattern stand for more than %d patterns", maxBraces), "Use fewer, or several calls.")
@@ -56,25 +86,45 @@ func newMatcher(pattern string) (*matcher, error) {
 	if strings.Count(pattern, "**") > maxStars {
 		return nil, fault.New(fmt.Sprintf("the pattern has more than %d **", maxStars), "Use fewer: ** stands for any folders.")
 	}
-	m := &matcher{pattern: strings.TrimPrefix(pattern, top), name: !strings.Contains(pattern, "/")}
+	m = &matcher{pattern: strings.TrimPrefix(pattern, top), name: !strings.Contains(pattern, "/")}
 	if rest, ok := strings.CutPrefix(pattern, "**/"); ok && !strings.Contains(rest, "/") {
 		m.pattern, m.name = rest, true
 	}
 	if rest, ok := strings.CutPrefix(m.pattern, "*"); m.name && ok && rest != "" && !strings.ContainsAny(rest, special+"]}") {
 		m.suffix = rest
 	}
-	return m, nil
+	return m, wrong
 }
 
 // match reports whether the pattern matches a file.
 func (m *matcher) match(dir, name string) bool {
-	switch {
-	case m.suffix != "":
-		return strings.HasSuffix(name, m.suffix)
-	case !m.name && dir != "":
+	if !m.name && dir != "" {
 		name = dir + "/" + name
 	}
-	return doublestar.MatchUnvalidated(m.pattern, name)
+	switch {
+	case m.invalid != nil:
+	case m.suffix != "":
+		if strings.HasSuffix(name, m.suffix) {
+			return true
+		}
+	case doublestar.MatchUnvalidated(m.pattern, name):
+		return true
+	}
+	if m.literal != nil && strings.ContainsAny(name, "[]{}") {
+		for _, v := range m.literal {
+			if doublestar.MatchUnvalidated(v, name) {
+				return true
+			}
+		}
+	}
+	if m.invalid != nil {
+		return false
+	}
+	if m.shown != "" && doublestar.MatchUnvalidated(m.shown, plain.Text(name)) {
+		return true
+	}
+	look := nearest.Look(name) // the same for nearly all names
+	return (look != name || m.look != m.pattern) && doublestar.MatchUnvalidated(m.look, look)
 }
 
 // alternatives returns an upper limit of the number of patterns that the braces of a
@@ -127,6 +177,9 @@ func hints(pattern string) (hints []string) {
 	}
 	if s := steps.FindString(pattern); s != "" {
 		hints = append(hints, s+" is no range: write such as [1-3] or {1,2,3}")
+	}
+	if at := strings.IndexByte(pattern, '\\'); at >= 0 && !strings.Contains(pattern, "/") && ignore.Literal(pattern) == nil {
+		hints = append(hints, `a \ makes the next character literal; folders are separated by /`)
 	}
 	if several := strings.Fields(pattern); len(several) > 1 {
 		hints = append(hints, "blanks are part of the pattern; for one of several write "+plain.Line("{"+strings.Join(several, ",")+"}"))

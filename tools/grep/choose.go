@@ -2,11 +2,13 @@ package grep
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/search/filetype"
 	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/file"
 )
@@ -20,11 +22,19 @@ const mostCounted = 100
 // is searched, models often mean globs relative to that folder, so both readings apply: a
 // file is chosen if either reading chooses it and neither excludes it.
 type choice struct {
-	list     []string // the globs as given
-	isType   func(base string) bool
-	globs    *ignore.Override
+	list   []glob
+	isType func(base string) bool
+	globs  *globs
+	alike  *globs // the same globs, for what looks the same: see nearest.Look
+	prefix string // prefix of paths below the folder searched; "": only one reading
+	dir    string // folder to which globs are relative
+	wrong  error  // why a glob is none, if its brackets are not literal; nil: all are valid
+}
+
+// globs holds compiled globs.
+type globs struct {
+	all      *ignore.Override
 	excludes *ignore.Override // the excluding globs alone
-	prefix   string           // prefix of paths below the folder searched; "": only one reading
 }
 
 // chooser selects and counts the files of one search.
@@ -41,33 +51,60 @@ type chooser struct {
 }
 
 // newChoice parses the globs and the type of a call. prefix is the prefix of paths below
-// the folder searched; dir is the working directory.
-func newChoice(in Input, prefix, dir string) (*choice, error) {
+// the folder searched; dir is the working directory. exists reports whether a path relative
+// to one of both exists; if it is nil, blanks always separate globs.
+func newChoice(in Input, prefix, dir string, exists func(name string) bool) (*choice, error) {
 	if path.IsAbs(prefix) {
 		prefix, dir = "", in.Path // the folder searched is not below the working directory
 	}
-	c := &choice{list: split(in.Glob), prefix: prefix}
-	var err error
+	c := &choice{list: split(in.Glob, dir), prefix: prefix, dir: dir}
+	if exists != nil && len(c.list) > 1 {
+		c.list = join(in.Glob, dir, c.list, exists)
+	}
 	if strings.ContainsAny(in.Type, ", ") {
 		return nil, fault.New("type is "+plain.Line(in.Type)+", and it is one type", "Use glob for several, such as *.{go,py}.")
 	}
+	var err error
 	if in.Type != "" {
 		if c.isType, err = filetype.Match(in.Type); err != nil {
 			return nil, err
 		}
 	}
-	globs := make([]string, len(c.list))
-	var leave []string
-	for i, g := range c.list {
-		globs[i] = below(g, dir)
-		if strings.HasPrefix(g, "!") {
-			leave = append(leave, globs[i])
+	return c, c.compile()
+}
+
+// whole returns a choice that takes all globs for one with blanks or commas in it, or nil if
+// that is none.
+func (c *choice) whole(glob string) *choice {
+	one := *c
+	one.list = append(one.list[:0:0], whole(glob, c.dir))
+	if len(c.list) < 2 || strings.HasPrefix(glob, "!") || one.compile() != nil {
+		return nil
+	}
+	return &one
+}
+
+// compile compiles the globs of the list.
+func (c *choice) compile() (err error) {
+	c.globs, c.alike = &globs{}, &globs{}
+	var all, leave, allAlike, leaveAlike []string
+	for _, g := range c.list {
+		all, allAlike = append(all, g.text), append(allAlike, nearest.Look(g.text))
+		if strings.HasPrefix(g.text, "!") {
+			leave, leaveAlike = append(leave, g.text), append(leaveAlike, nearest.Look(g.text))
 		}
 	}
-	if c.globs, err = compile(globs); err == nil {
-		c.excludes, err = compile(leave)
+	if c.globs.all, c.wrong, err = compile(all); err != nil {
+		return err
 	}
-	return c, err
+	if c.globs.excludes, _, err = compile(leave); err != nil || slices.Equal(all, allAlike) {
+		c.alike = c.globs
+		return err
+	}
+	if c.alike.all, _, err = compile(allAlike); err == nil {
+		c.alike.excludes, _, err = compile(leaveAlike)
+	}
+	return err
 }
 
 // chooser returns a chooser that has seen no file.
@@ -96,14 +133,14 @@ func (c *chooser) anew() {
 
 // rest reports whether every further file is chosen and needs no counting.
 func (c *chooser) rest() bool {
-	return c.isType == nil && c.globs == nil && c.secrets == nil && c.any && c.chosen > mostCounted
+	return c.isType == nil && c.globs.all == nil && c.secrets == nil && c.any && c.chosen > mostCounted
 }
 
 func (c *chooser) chooses(dir, name string) bool {
 	switch {
 	case c.isType != nil && !c.isType(name):
 		return false
-	case c.globs == nil:
+	case c.globs.all == nil:
 		return true
 	}
 	if dir != c.asked {
@@ -129,13 +166,24 @@ func (c *choice) verdict(below string, folder bool) ignore.Verdict {
 }
 
 func (c *choice) oneWay(path string, folder bool) ignore.Verdict {
-	v := c.globs.Match(path, folder)
+	v := c.globs.verdict(path, folder)
+	if look := nearest.Look(path); look != path || v == ignore.Undecided && c.alike != c.globs {
+		if w := c.alike.verdict(look, folder); w != ignore.Undecided && v != ignore.Ignored {
+			return w
+		}
+	}
+	return v
+}
+
+// verdict is Ignored if a glob excludes a path, and Included for a chosen file.
+func (g *globs) verdict(path string, folder bool) ignore.Verdict {
+	v := g.all.Match(path, folder)
 	switch {
 	case folder:
 		return v
 	case v != ignore.Ignored:
 		return ignore.Included
-	case c.excludes.Match(path, false) == ignore.Ignored:
+	case g.excludes.Match(path, false) == ignore.Ignored:
 		return ignore.Ignored
 	}
 	return ignore.Undecided // no glob chooses or excludes it

@@ -36,7 +36,7 @@ func TestSplit(t *testing.T) {
 		"{a, b":               "{a,b",
 		"!a !b/, **/{c,d}/**": "!a|!b/|**/{c,d}/**",
 	} {
-		if got := strings.Join(split(globs), "|"); got != want {
+		if got := strings.Join(texts(split(globs, "")), "|"); got != want {
 			t.Errorf("%q: %s, want %s", globs, got, want)
 		}
 	}
@@ -55,15 +55,55 @@ func TestBelow(t *testing.T) {
 		{"/src/*.go", "", "/src/*.go"},
 		{"/src/*.go", "/", "/src/*.go"},
 	} {
-		if got := below(tc[0], tc[1]); got != tc[2] {
-			t.Errorf("%s below %s: %s, want %s", tc[0], tc[1], got, tc[2])
+		if got := split(tc[0], tc[1]); len(got) != 1 || got[0].text != tc[2] || got[0].given != tc[0] {
+			t.Errorf("%s below %s: %v, want %s", tc[0], tc[1], got, tc[2])
+		}
+	}
+}
+
+func texts(list []glob) (texts []string) {
+	for _, g := range list {
+		texts = append(texts, g.text)
+	}
+	return texts
+}
+
+// TestJoin lists globs with blanks and commas in them, where the names of names exist.
+func TestJoin(t *testing.T) {
+	names := []string{"My Docs", "My Docs/a, b", "x", "x y z", "src", "a,b"}
+	for globs, want := range map[string]string{
+		"My Docs/**":                 "My Docs/**",
+		"My Docs":                    "My Docs",
+		"*.go My Docs/** *.md":       "*.go|My Docs/**|*.md",
+		"My Docs/a, b/*.go":          "My Docs/a, b/*.go",
+		"!My Docs/** *.go":           "!My Docs/**|*.go",
+		"x y z":                      "x y z",
+		"x y":                        "x|y",
+		"x src":                      "x|src",
+		"a,b/*":                      "a,b/*",
+		"My Other/**":                "My|Other/**",
+		"*.go *.js":                  "*.go|*.js",
+		"/w/My Docs/** /w/src/*":     "/My Docs/**|/src/*",
+		"./My Docs/*.go,*.js":        "/My Docs/*.go|*.js",
+		"src/** My Docs/sub/*.{a,b}": "src/**|My|Docs/sub/*.{a,b}",
+	} {
+		got := join(globs, "/w", split(globs, "/w"), func(name string) bool {
+			return slices.Contains(names, strings.TrimPrefix(name, "/"))
+		})
+		if strings.Join(texts(got), "|") != want {
+			t.Errorf("%s: %q, want %s", globs, texts(got), want)
+		}
+	}
+	for folder, want := range map[string]string{"/w/sp ace": "/src/*.ts", "/w/a,b": "/src/*.ts", "/w/{x": "/src/*.ts", "/w/[p] {q}": "/src/*.ts"} {
+		if got := texts(split("!"+folder+"/src/*.ts "+folder+"/src/*.ts", folder)); !slices.Equal(got, []string{"!" + want, want}) {
+			t.Errorf("below %s: %q", folder, got)
 		}
 	}
 }
 
 // newChooser returns a chooser for one search.
 func newChooser(in Input, prefix, dir string) (*chooser, error) {
-	c, err := newChoice(in, prefix, dir)
+	c, err := newChoice(in, prefix, dir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +175,7 @@ func TestPickLikeRipgrep(t *testing.T) {
 		"!src !*.js **/a*",
 	} {
 		args := []string{"--no-config", "--files", "--hidden", "--no-ignore", "--null"}
-		for _, g := range split(globs) {
+		for _, g := range texts(split(globs, "")) {
 			args = append(args, "-g", g)
 		}
 		cmd := exec.Command(rg, args...)

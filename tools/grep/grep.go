@@ -8,10 +8,12 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/match"
@@ -127,7 +129,11 @@ func prepare(env *tools.Env, in Input) (p prepared, err error) {
 	if p.match, err = in.compile(); err != nil {
 		return p, err
 	}
-	p.choose, err = newChoice(in, p.prefix, env.Session.Dir)
+	p.choose, err = newChoice(in, p.prefix, env.Session.Dir, func(name string) bool {
+		return slices.ContainsFunc([]string{env.Session.Dir, in.Path}, func(folder string) bool {
+			return file.Exists(env, filepath.Join(folder, filepath.FromSlash(name)))
+		})
+	})
 	return p, err
 }
 
@@ -144,6 +150,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	q := in.query(in.match)
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
+	q.Decode = r.decode
 	if q.Mode == search.Lines && q.Limit == 0 {
 		r.long = env.Results.Long()
 		q.Out = ungapped{r.long}
@@ -158,6 +165,12 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 		err = file.OpenError(env, in.Path, err)
 	default:
 		err = r.folder(ctx, dir, o.Searcher)
+		if one := in.choose.whole(in.Glob); err == nil && r.c.chosen == 0 && one != nil {
+			err = r.again(ctx, dir, o.Searcher, one)
+		}
+		if err == nil && r.c.chosen == 0 {
+			err = in.choose.wrong
+		}
 	}
 	if err != nil {
 		if r.long != nil {
@@ -203,9 +216,29 @@ type searching struct {
 	c      *chooser   // chooses the files of a folder; nil if path is a file
 	long   tools.Long // gets all lines if all are requested; nil: a page of them is in memory
 	named  bool       // path is a file
+	top    string     // the folder that is searched, "" if path is a file
+}
+
+// decode returns the text of a file in an older encoding.
+func (r *searching) decode(path string, data []byte) ([]byte, bool) {
+	if r.top != "" {
+		path = filepath.Join(r.top, filepath.FromSlash(path))
+	} else {
+		path = r.in.Path
+	}
+	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, path, data))
+	var several *textfile.Unknown
+	if errors.As(err, &several) && several.Text != nil {
+		return several.Text, true
+	}
+	if err != nil || !t.Encoding().Legacy() {
+		return nil, false
+	}
+	return []byte(t.Raw()), true
 }
 
 func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
+	r.top = dir.Path
 	r.c = r.in.choose.chooser()
 	r.c.show, r.c.secrets = dir.Allowed, file.NewSecrets(r.env, dir.Path)
 	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed
@@ -216,6 +249,17 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 	}
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
 	return openError(r.env, r.in.Path, err)
+}
+
+// again searches with other globs. If they choose no file either, the answer stays.
+func (r *searching) again(ctx context.Context, dir *workspace.Folder, s *search.Searcher, globs *choice) error {
+	other := *r
+	other.in.choose = globs
+	err := other.folder(ctx, dir, s)
+	if err == nil && other.c.chosen > 0 {
+		*r = other
+	}
+	return err
 }
 
 // file searches the single file that the path names.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/tools/file"
 )
 
 // mostHints is the limit of hints in an answer.
@@ -21,28 +22,47 @@ func (r *searching) hints() (hints []string) {
 	if r.named {
 		return hints
 	}
-	for _, glob := range r.in.choose.list {
-		glob = strings.TrimSuffix(glob, "/")
+	for _, g := range r.in.choose.list {
 		if len(hints) == mostHints {
 			break
 		}
-		if glob != "" && !strings.ContainsAny(glob, `!*?[{\`) && r.isFolder(glob) {
-			hints = append(hints, plain.Line(glob)+" is a folder; use "+plain.Line(glob)+"/**")
+		name, shown := strings.TrimSuffix(g.given, "/"), plain.Line(strings.TrimSuffix(g.given, "/"))
+		switch {
+		case name != "" && !strings.ContainsAny(name, `!`+special) && r.isFolder(name):
+			hints = append(hints, shown+" is a folder; use "+shown+"/**")
+		case r.c.chosen == 0 && r.link(name) != "":
+			hints = append(hints, plain.Line(r.link(name))+" is a link, and links are not followed; search it as path")
 		}
 	}
 	return hints
 }
 
+// link returns the beginning of a glob that is a link to a folder, or "".
+func (r *searching) link(glob string) string {
+	if at := strings.IndexAny(glob, "!"+special); at >= 0 {
+		glob = glob[:max(0, strings.LastIndexByte(glob[:at], '/'))]
+	}
+	for i := 1; i <= len(glob); i++ {
+		if (i == len(glob) || glob[i] == '/') && file.IsLink(r.env, r.at(r.in.Path, glob[:i])) {
+			return glob[:i]
+		}
+	}
+	return ""
+}
+
+// at returns a path of a glob relative to a folder.
+func (r *searching) at(folder, name string) string {
+	if path := filepath.FromSlash(name); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, filepath.FromSlash(name))
+}
+
 // isFolder reports whether a glob without special characters is the path of a folder,
 // relative to the working directory or to the path searched.
 func (r *searching) isFolder(glob string) bool {
-	path := filepath.FromSlash(glob)
 	for _, at := range []string{r.env.Session.Dir, r.in.Path} {
-		full := path
-		if !filepath.IsAbs(path) {
-			full = filepath.Join(at, path)
-		}
-		if _, err := r.env.Files.Folder(full); err == nil {
+		if _, err := r.env.Files.Folder(r.at(at, glob)); err == nil {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ package notebook
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.NotebookPath)
+	file.CompleteTarget(env, &in.NotebookPath, false)
 	if err := file.CheckTarget(in.NotebookPath); err != nil {
 		return in, err
 	}
@@ -96,7 +97,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	c, err := o.Change(ctx, env, in.NotebookPath, func(old file.Old) (data []byte, err error) {
 		switch {
 		case !old.Exists:
-			return nil, file.Missing(env, in.NotebookPath)
+			missing := file.Missing(env, in.NotebookPath)
+			return nil, fault.New(missing.Fact, missing.Next+" Write makes a new notebook.")
 		case old.Data == nil:
 			return nil, fault.New(fmt.Sprintf("%s has %d bytes, and notebooks over %d are not edited", plain.Line(in.NotebookPath), old.Size, file.MaxEdit),
 				"Remove outputs from it first, with a program such as jupyter nbconvert --clear-output.")
@@ -113,6 +115,10 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 				plain.Line(in.NotebookPath), plain.Line(in.CellID)), "Read it again, then send the call again with the name the cell has now.")
 		}
 		moved = old.Moved || moves(in, change)
+		var f *fault.Fault
+		if _, broken := notebook.Parse(old.Data); errors.As(broken, &f) {
+			err = fault.New(f.Fact, "Repair it with Edit, which takes it as text while it cannot be parsed.")
+		}
 		return data, file.About(in.NotebookPath, err)
 	})
 	if err != nil {

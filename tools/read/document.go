@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"mcp-toolset/internal/file/document/picture"
 	"mcp-toolset/internal/file/notebook"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
@@ -83,6 +85,12 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 		err = r.file.hashAll(r.Snapshots)
 	}
 	if err != nil {
+		if broken := r.broken(err); broken != nil {
+			if !isPointer(r.file.head) {
+				r.notes = append(r.notes, "shown as text: it "+plain.Line(broken.Fact)+"; Edit takes it as text, too")
+			}
+			return r.text(ctx)
+		}
 		return Output{}, r.unshown(r.about(err))
 	}
 	r.file.offset = v.First
@@ -90,6 +98,23 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 	return Output{
 		Type: "notebook", FilePath: r.in.FilePath, Cells: cellsOf(v), shown: r.texts(showNotebook(r.shown, v)...),
 	}, nil
+}
+
+// broken returns the fault of a notebook that cannot be parsed. It returns nil if err has another
+// cause.
+func (r *reading) broken(err error) *fault.Fault {
+	var f *fault.Fault
+	if r.file.info.Size() > file.MaxEdit || !errors.As(err, &f) {
+		return nil
+	}
+	data, err := io.ReadAll(io.NewSectionReader(r.file, 0, file.MaxEdit))
+	if err != nil {
+		return nil
+	}
+	if _, err = notebook.Parse(data); !errors.As(err, &f) {
+		return nil
+	}
+	return f
 }
 
 func (r *reading) pdf(ctx context.Context) (Output, error) {
@@ -109,7 +134,7 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 	}
 	out := Output{Type: "pdf", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), TotalPages: d.PageCount}
 	for _, p := range d.Pages {
-		out.Pages = append(out.Pages, PDFPage{p.Number, p.Text})
+		out.Pages = append(out.Pages, PDFPage{p.Number, p.Text, p.Notes})
 	}
 	out.shown = r.texts(r.showPDF(d)...)
 	return out, nil
@@ -126,11 +151,15 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			text.Reset()
 		}
 	}
-	mark := unusedHeading(d)
+	texts := make([]string, len(d.Pages))
+	for i, p := range d.Pages {
+		texts[i] = p.Text
+	}
+	mark := unusedHeading("Page", texts)
 	for _, p := range d.Pages {
 		fmt.Fprintf(&text, "%s Page %d of %d\n", mark, p.Number, d.PageCount)
 		if p.Picture == nil {
-			text.WriteString(p.Text + "\n\n")
+			text.WriteString(p.Text + "\n" + notesOf(p) + "\n")
 			continue
 		}
 		why := ""
@@ -138,11 +167,15 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			why = "no readable text on this page; "
 		}
 		fmt.Fprintf(&text, "[%sshown as a picture of %d x %d pixels]\n", why, p.Picture.Width, p.Picture.Height)
+		text.WriteString(notesOf(p))
 		flush()
 		out = append(out, shownPicture(p.Picture))
 	}
 	if d.Note != "" {
 		fmt.Fprintf(&text, "[%s]\n", d.Note)
+	}
+	if d.Form != "" {
+		fmt.Fprintf(&text, "[%s]\n", d.Form)
 	}
 	text.WriteString(figures(d))
 	if d.Next > 0 {
@@ -153,6 +186,14 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 	}
 	flush()
 	return out
+}
+
+// notesOf returns the notes of a page as lines.
+func notesOf(p pdf.Page) string {
+	if p.Notes == "" {
+		return ""
+	}
+	return p.Notes + "\n"
 }
 
 // figures returns a note on figures of pages that are shown as text, or "" if there are
@@ -175,11 +216,12 @@ func figures(d *pdf.Document) string {
 	}
 }
 
-// unusedHeading returns a prefix of headings that no line of a page begins with.
-func unusedHeading(d *pdf.Document) string {
+// unusedHeading returns a prefix of headings with a word that no line of the texts begins
+// with.
+func unusedHeading(word string, texts []string) string {
 	mark := "##"
-	for i := 0; i < len(d.Pages); i++ {
-		if strings.Contains("\n"+d.Pages[i].Text, "\n"+mark+" Page ") {
+	for i := 0; i < len(texts); i++ {
+		if strings.Contains("\n"+texts[i], "\n"+mark+" "+word+" ") {
 			mark, i = mark+"#", -1
 		}
 	}

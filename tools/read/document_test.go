@@ -202,8 +202,8 @@ func TestAsOfOtherFiles(t *testing.T) {
 	if got := l.read("like.txt", `,"as":"image"`); !strings.HasPrefix(got, "error: $ROOT/like.txt is a damaged PDF: ") {
 		t.Error(got)
 	}
-	l.want("a.bin", `,"as":"image"`, "error: $ROOT/a.bin is a binary file (of no known type) of 3 bytes. Read shows text, pictures, notebooks and PDF files; other tools can take it apart.")
-	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image.")
+	l.want("a.bin", `,"as":"image"`, "error: $ROOT/a.bin is a binary file (of no known type) of 3 bytes. Read shows text, pictures, notebooks, PDF and office files; other tools can take it apart.")
+	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image, formulas.")
 }
 
 // TestPDFOverBudget checks that pages that do not fit are named, and that the answer leads
@@ -254,8 +254,23 @@ text
 		t.Errorf("more cells than there are: %s", got)
 	}
 	l.write("broken.ipynb", []byte("{\n  \"cells\": [}\n"))
-	if got := l.read("broken.ipynb", ""); !strings.HasPrefix(got, "error: $ROOT/broken.ipynb is not valid JSON: line 2, column 13: ") {
-		t.Errorf("broken JSON: %s", got)
+	const asText = "; Edit takes it as text, too]"
+	l.want("broken.ipynb", "", "1\t{\n2\t  \"cells\": [}\n[shown as text: it is not valid JSON: line 2, column 13: there is no value where one is missing"+asText)
+	l.want("broken.ipynb", `,"as":"text","offset":2`, "2\t  \"cells\": [}\n[line 2 of 2]\n[shown as text: it is not valid JSON: line 2, column 13: there is no value where one is missing"+asText)
+	l.write("conflict.ipynb", []byte("{\n<<<<<<< HEAD\n\"a\": 1\n"))
+	l.want("conflict.ipynb", "", "1\t{\n2\t<<<<<<< HEAD\n3\t\"a\": 1\n[shown as text: it is not valid JSON: line 2, column 1: the line is a mark of a merge conflict"+asText)
+	l.write("two.ipynb", []byte(`{"nbformat":2}`))
+	l.want("two.ipynb", "", "1\t{\"nbformat\":2}\n[shown as text: it is a notebook of nbformat 2"+asText)
+	l.write("empty.ipynb", nil)
+	l.want("empty.ipynb", "", "[the file is empty]\n[shown as text: it is not a notebook: it is empty"+asText)
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12\n"
+	for _, name := range []string{"lfs.ipynb", "lfs.png", "lfs.pdf", "lfs.bin"} {
+		l.write(name, []byte(pointer))
+		l.want(name, "", "1\tversion https://git-lfs.github.com/spec/v1\n2\toid sha256:abc\n3\tsize 12\n[this is a Git LFS pointer, not the file itself; git lfs pull gets the file]")
+	}
+	l.write("f.ipynb", []byte(`{"nbformat":4,"cells":[]}`))
+	if got := l.read("f.ipynb", `,"offset":5`); strings.Contains(got, "shown as text") {
+		t.Errorf("a notebook that can be parsed: %s", got)
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	pictureFile
 	notebookFile
 	pdfFile
+	officeFile
 )
 
 const (
@@ -57,7 +58,7 @@ func (f *source) kind() (kind, string, error) {
 func (f *source) extension() string { return strings.ToLower(filepath.Ext(f.Name())) }
 
 // Classify reports whether Read shows a file that begins with head as text, or as a document:
-// a picture, a PDF file or a notebook. It also returns the type. The extension is in lower case.
+// a picture, a PDF file, an office file or a notebook. It also returns the type. The extension is in lower case.
 func Classify(head []byte, extension string) (text, document bool, name string) {
 	k, name := sniff(head, extension)
 	return k == textFile, k != textFile && k != binaryFile, name
@@ -88,6 +89,9 @@ func sniff(head []byte, extension string) (kind, string) {
 	}
 	if isText(head) {
 		return textOr(extension), "text/plain"
+	}
+	if isOffice(m, head, extension) {
+		return officeFile, "office file"
 	}
 	if m.Parent() == nil {
 		return binaryFile, "of no known type"

@@ -68,8 +68,8 @@ func TestSniff(t *testing.T) {
 
 func TestBinaryIsRefused(t *testing.T) {
 	for data, want := range map[string]string{
-		"\x7fELF\x02\x01\x01\x00": "$ROOT/f is a binary file (application/x-elf) of 8 bytes. Read shows text, pictures, notebooks and PDF files; other tools can take it apart.",
-		"\x00":                    "$ROOT/f is a binary file (of no known type) of 1 byte. Read shows text, pictures, notebooks and PDF files; other tools can take it apart.",
+		"\x7fELF\x02\x01\x01\x00": "$ROOT/f is a binary file (application/x-elf) of 8 bytes. Read shows text, pictures, notebooks, PDF and office files; other tools can take it apart.",
+		"\x00":                    "$ROOT/f is a binary file (of no known type) of 1 byte. Read shows text, pictures, notebooks, PDF and office files; other tools can take it apart.",
 	} {
 		if _, err := readBytes(t, Options{}, data, ""); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", data, err, want)

@@ -10,7 +10,7 @@ import (
 // Output holds the content that a call read. Type determines which of the other fields
 // are set. It is one flat object, for clients that cannot read a union.
 type Output struct {
-	Type     string `json:"type" enum:"text,image,notebook,pdf,parts,file_unchanged" jsonschema:"What was read; parts is one line too long for an answer, stored in pieces"`
+	Type     string `json:"type" enum:"text,image,notebook,pdf,office,parts,file_unchanged" jsonschema:"What was read; parts is one line too long for an answer, stored in pieces"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
 
 	Content    string `json:"content,omitempty" jsonschema:"text: the lines returned, without numbers"`
@@ -20,14 +20,14 @@ type Output struct {
 
 	LeftOut *LeftOut `json:"leftOut,omitempty" jsonschema:"text: lines in the middle of the range that did not fit; content has those before and after them"`
 
-	OriginalSize int64       `json:"originalSize,omitempty" jsonschema:"image, pdf, parts: size of the file in bytes"`
+	OriginalSize int64       `json:"originalSize,omitempty" jsonschema:"image, pdf, office, parts: size of the file in bytes"`
 	MIMEType     string      `json:"mimeType,omitempty" jsonschema:"image: what the file is"`
 	Dimensions   *Dimensions `json:"dimensions,omitempty" jsonschema:"image: size in pixels"`
 
 	Cells []NotebookCell `json:"cells,omitempty" jsonschema:"notebook: the cells returned"`
 
-	Pages      []PDFPage `json:"pages,omitempty" jsonschema:"pdf: the pages returned"`
-	TotalPages int       `json:"totalPages,omitempty" jsonschema:"pdf: number of pages of the file"`
+	Pages      []PDFPage `json:"pages,omitempty" jsonschema:"pdf: the pages returned; office: the sheets, slides or the document"`
+	TotalPages int       `json:"totalPages,omitempty" jsonschema:"pdf: number of pages of the file; office: of sheets or slides"`
 
 	Count     int    `json:"count,omitempty" jsonschema:"parts: number of files"`
 	OutputDir string `json:"outputDir,omitempty" jsonschema:"parts: the folder they are in"`
@@ -44,6 +44,8 @@ func (o Output) summary(file string) string {
 		return "Read " + tools.Count(len(o.Cells), "cell") + " of " + file
 	case o.Type == "pdf":
 		return "Read " + tools.Count(len(o.Pages), "page") + " of " + file
+	case o.Type == "office":
+		return "Read " + file
 	case o.Type == "file_unchanged":
 		return "Read " + file + ": unchanged"
 	}
@@ -62,7 +64,7 @@ func (o Output) forHooks() tools.HookFields {
 		f["type"], f["originalSize"], f["dimensions"] = o.MIMEType, o.OriginalSize, o.Dimensions
 	case "notebook":
 		f["cells"] = o.Cells
-	case "pdf":
+	case "pdf", "office":
 		f["originalSize"], f["pages"], f["totalPages"] = o.OriginalSize, o.Pages, o.TotalPages
 	case "parts":
 		f["originalSize"], f["count"], f["outputDir"] = o.OriginalSize, o.Count, o.OutputDir
@@ -84,10 +86,11 @@ type Dimensions struct {
 	ShownHeight int `json:"shownHeight" jsonschema:"Height of what is shown"`
 }
 
-// PDFPage is a page of a PDF file.
+// PDFPage is a page of a PDF file, a sheet, a slide or a document.
 type PDFPage struct {
-	Number int    `json:"number" jsonschema:"Number of the page, from 1"`
+	Number int    `json:"number" jsonschema:"Number of the page, sheet or slide, from 1"`
 	Text   string `json:"text" jsonschema:"Its text; empty if it is shown as an image"`
+	Notes  string `json:"notes,omitempty" jsonschema:"Form fields and comments that the text does not show"`
 }
 
 // MarshalJSON encodes the properties of the output's type even if they are zero: an empty

@@ -18,6 +18,7 @@ type page struct {
 	notes   []string // notes on characters that are not shown unchanged
 	total   int      // lines of the file; -1: not counted
 	long    int      // bytes of the only line, whose beginning this is; 0: the lines are whole
+	invalid bool     // lines shown are not valid
 	budget  int      // limit of the numbered output, in bytes
 }
 
@@ -43,6 +44,7 @@ func (s *scanner) page() (page, error) {
 		content = append(content, s.tail.text()...)
 	}
 	p.notes = s.invalid()
+	p.invalid = len(p.notes) > 0
 	for _, n := range append(s.notices(p.total), p.notes...) {
 		out = append(append(append(out, '['), n...), "]\n"...)
 	}

@@ -23,6 +23,9 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 		return Output{}, file.ReadError(r.shown, err)
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file})
+	if r.decoded != nil {
+		text = bytes.NewReader(r.decoded)
+	}
 	number := r.file.offset
 	s := splitter{r: bufio.NewReaderSize(text, chunk), size: partSize(p.budget, number)}
 	if err := s.skip(number - 1); err != nil {

@@ -24,16 +24,17 @@ import (
 // Input holds the arguments of a call.
 type Input struct {
 	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
-	Offset   int    `json:"offset,omitempty" jsonschema:"First line (notebook: cell), from 1; -100: the last 100"`
-	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"How many lines (notebook: cells); default: as many as fit"`
-	Pages    string `json:"pages,omitempty" jsonschema:"PDF pages such as 3 or 1-5, at most 20"`
-	As       string `json:"as,omitempty" enum:"text,image" jsonschema:"PDF pages as text (default) or as images, which show figures"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"First line (notebook: cell, sheet: row), from 1; -100: the last 100"`
+	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"How many lines (cells, rows); default: as many as fit"`
+	Pages    string `json:"pages,omitempty" jsonschema:"PDF pages, sheets or slides such as 3 or 1-5, at most 20"`
+	As       string `json:"as,omitempty" enum:"text,image,formulas" jsonschema:"text (default); image: PDF pages as images, which show figures; formulas: sheets with formulas for values"`
 }
 
 // Values of Input.As.
 const (
-	asText  = "text"
-	asImage = "image"
+	asText     = "text"
+	asImage    = "image"
+	asFormulas = "formulas"
 )
 
 // Options holds the settings and services of the tool.
@@ -79,7 +80,7 @@ func New(o Options) *tools.Tool {
 		Name:       "Read",
 		Title:      "Read file",
 		Prompt:     prompt,
-		SearchHint: "show view open cat files, images, PDFs, notebooks",
+		SearchHint: "show view cat images, PDFs, notebooks, Word, Excel, PowerPoint",
 		Description: func(in prepared) string {
 			return "Read " + in.FilePath
 		},
@@ -130,8 +131,10 @@ type reading struct {
 	file  *source
 	shown string // the path, safe to show
 
-	reminded bool // the answer has a reminder
-	private  bool // the result is for this session only
+	decoded  []byte   // the text of a file in an older encoding
+	notes    []string // on why the file is shown as text
+	reminded bool     // the answer has a reminder
+	private  bool     // the result is for this session only
 }
 
 func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
@@ -162,12 +165,15 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 // checkProperties rejects properties that have no meaning for a kind of file.
 func (r *reading) checkProperties(k kind) error {
 	switch {
-	case r.in.Pages != "" && k != pdfFile:
+	case r.in.Pages != "" && k != pdfFile && k != officeFile:
 		return &tools.Fault{Fact: r.shown + " is not a PDF file, so it has no pages", Next: "Leave out pages."}
 	case r.in.As == asText && k == pictureFile:
 		return &tools.Fault{Fact: r.shown + " is an image and has no text", Next: "Leave out as."}
-	case r.in.As == asImage && (k == textFile || k == notebookFile):
+	case r.in.As == asImage && (k == textFile || k == notebookFile || k == officeFile):
 		return &tools.Fault{Fact: r.shown + ` is not a PDF file, and only pages of PDF files are shown as "image"`, Next: "Leave out as."}
+	}
+	if r.in.As == asFormulas && k != officeFile {
+		return &tools.Fault{Fact: r.shown + ` is not a workbook, and only sheets are shown as "formulas"`, Next: "Leave out as."}
 	}
 	return nil
 }
@@ -190,6 +196,11 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 		return r.notebook(ctx)
 	case pdfFile:
 		return r.pdf(ctx)
+	case officeFile:
+		return r.office(ctx)
+	}
+	if err := r.oldOffice(); err != nil {
+		return Output{}, r.unshown(err)
 	}
 	fact := fmt.Sprintf("%s is a binary file (%s)", r.shown, name)
 	if size := r.file.info.Size(); size > 0 { // files of /proc have size 0
@@ -197,6 +208,6 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	}
 	return Output{}, r.unshown(&tools.Fault{
 		Fact: fact,
-		Next: "Read shows text, pictures, notebooks and PDF files; other tools can take it apart.",
+		Next: "Read shows text, pictures, notebooks, PDF and office files; other tools can take it apart.",
 	})
 }

@@ -45,7 +45,7 @@ func open(env *tools.Env, in prepared, now func() time.Time) (*source, error) {
 	}
 	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: now(),
-		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: in.firstPage, LastPage: in.lastPage, Pictures: in.As == asImage},
+		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: in.firstPage, LastPage: in.lastPage, Pictures: in.As == asImage, Formulas: in.As == asFormulas},
 		offset: in.Offset,
 	}, nil
 }

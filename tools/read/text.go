@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
 	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )
@@ -45,6 +51,11 @@ const (
 	chunk         = 256 << 10
 )
 
+// lfsPointer is what a pointer of Git LFS begins with (git-lfs, docs/spec.md).
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
+
+func isPointer(head []byte) bool { return bytes.HasPrefix(head, []byte(lfsPointer)) }
+
 // request describes the part of a text file to read.
 type request struct {
 	path   string // as shown
@@ -70,12 +81,20 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		src = io.TeeReader(src, hash)
 	}
 	text, encoding := decode(r.file.head, src)
-	p, err := readText(ctx, text, request{
+	q := request{
 		path: r.shown, size: r.file.info.Size(), offset: r.file.offset, limit: r.in.Limit,
 		budget: r.MaxTokens * bytesPerToken, decoded: encoding != "",
-	})
+	}
+	p, err := readText(ctx, text, q)
 	if err != nil {
 		return Output{}, err
+	}
+	// A part of a text in an older encoding may be valid UTF-8 by chance.
+	if (p.invalid || !utf8.Valid(seen.Bytes()) && seen.Len() <= snapshot.MaxFile) && encoding == "" && r.older() {
+		q.size = int64(len(r.decoded))
+		if p, err = readText(ctx, bytes.NewReader(r.decoded), q); err != nil {
+			return Output{}, err
+		}
 	}
 	if r.file.info.Size() <= hashedTo && p.total >= 0 {
 		hash.Sum(r.file.hash[:0])
@@ -84,7 +103,12 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		}
 	}
 	if encoding != "" {
-		note := "the file is encoded as " + encoding
+		r.notes = append(r.notes, "the file is encoded as "+encoding)
+	}
+	if isPointer(r.file.head) {
+		r.notes = append(r.notes, "this is a Git LFS pointer, not the file itself; git lfs pull gets the file")
+	}
+	for _, note := range r.notes {
 		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
 	}
 	if splits(p.long, p.budget, r.file.offset) {
@@ -100,6 +124,35 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		out.shown = r.texts(out.shown...)
 	}
 	return out, nil
+}
+
+// older decodes a file that is not UTF-8. It reports whether it could, and adds a note on the
+// encoding, or on why it is not known.
+func (r *reading) older() bool {
+	size := r.file.info.Size()
+	if size == 0 || size > file.MaxEdit {
+		return false
+	}
+	data, err := io.ReadAll(io.NewSectionReader(r.file, 0, size))
+	if err != nil {
+		return false
+	}
+	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, r.file.Name(), data))
+	var f *textfile.Unknown
+	switch {
+	case errors.As(err, &f) && f.Text != nil:
+		r.decoded = f.Text
+		r.notes = append(r.notes, fmt.Sprintf("the file is encoded as %s; some of its characters have several codes in it, so Edit refuses it", f.Encoding))
+		return true
+	case errors.As(err, &f):
+		r.notes = append(r.notes, "the file "+plain.Line(f.Fact)+". "+strings.TrimSuffix(f.Next, "."))
+		return false
+	case err != nil || !t.Encoding().Legacy():
+		return false
+	}
+	r.decoded = []byte(t.Raw())
+	r.notes = append(r.notes, fmt.Sprintf("the file is encoded as %s; Edit keeps that", t.Encoding()))
+	return true
 }
 
 // upTo stores at most max bytes and ignores the rest. A file may be larger than its

@@ -148,6 +148,9 @@ func (w *Workspace) Env() *tools.Env {
 			}
 			return nil
 		}),
+		Denied: func(path string) bool {
+			return workspace.Containing(w.roots.Paths(), path) == "" && !strings.HasPrefix(path, view.Results)
+		},
 		Home:     w.Root,
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
@@ -193,6 +196,7 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	w.Session.Apply(resp.Effect)
+	prepared.AddNotes(resp)
 	return resp, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // Options holds the settings of the tool.
@@ -110,7 +110,8 @@ func prepare(env *tools.Env, in Input, o Options) (p prepared, err error) {
 		if strings.TrimSpace(path) == "" {
 			return p, fault.New("a path is empty", "Leave it out.")
 		}
-		in.Paths[i] = filepath.Clean(env.Abs(path))
+		file.CompleteTarget(env, &in.Paths[i], true)
+		in.Paths[i] = env.Abs(in.Paths[i])
 	}
 	store := o.Store().For(env.Session)
 	if store == nil {

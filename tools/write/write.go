@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/internal/text/plain"
@@ -61,7 +62,7 @@ func New(o file.Options) *tools.Tool {
 }
 
 func prepare(env *tools.Env, in Input) (Input, error) {
-	file.CompleteTarget(env, &in.FilePath)
+	file.CompleteTarget(env, &in.FilePath, true)
 	return in, file.CheckTarget(in.FilePath)
 }
 
@@ -79,6 +80,7 @@ func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.Result[Output], error) {
+	var kept []string
 	c, err := o.Change(ctx, env, in.FilePath, func(old file.Old) ([]byte, error) {
 		switch {
 		case !old.Exists || old.Size == 0 && len(old.Data) == 0 || o.Guard == file.GuardOff || old.Data != nil && string(old.Data) == in.Content:
@@ -87,24 +89,26 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 		case old.Known == file.Stale:
 			return nil, file.StaleFault(in.FilePath, old)
 		}
-		return []byte(in.Content), nil
+		data, notes, err := form(env, in, old)
+		kept = notes
+		return data, file.About(in.FilePath, err)
 	})
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}
-	out := Output{Type: "create", FilePath: in.FilePath, Size: len(in.Content)}
-	shown, notes := plain.Line(in.FilePath), c.Notes()
+	out := Output{Type: "create", FilePath: in.FilePath, Size: len(c.Data)}
+	shown, notes := plain.Line(in.FilePath), append(kept, c.Notes()...)
 	var hunks []file.Hunk
 	switch {
 	case c.Unchanged:
 		out.Type, out.text = "unchanged", shown+" has this content already; nothing was written."
 	case !c.Old.Exists:
-		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, measure(in.Content)), nil, notes)
+		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, file.Measure(in.Content)), nil, notes)
 	default:
 		var form []string
 		hunks, form = compare(c)
 		out.Type = "update"
-		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
+		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, file.Measure(in.Content)), hunks, append(form, notes...))
 	}
 	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), Did: c.Did(hunks)}
 	r.HookFields = func() tools.HookFields {
@@ -115,27 +119,57 @@ func run(ctx context.Context, env *tools.Env, in Input, o file.Options) (tools.R
 	return r, nil
 }
 
+// form returns the content in the encoding and with the line endings of the file, and notes on what
+// differs from the input. A new file, or one of ASCII, gets the encoding that it declares.
+func form(env *tools.Env, in Input, old file.Old) (data []byte, notes []string, err error) {
+	content, enc := in.Content, textfile.UTF8
+	before, failed := old.Text()
+	if old.Data == nil || failed != nil {
+		before = textfile.Encode("", textfile.UTF8)
+	}
+	if e := before.Endings(); e.CRLF > 0 && e.LF+e.CR == 0 && strings.Contains(content, "\n") && !strings.Contains(content, "\r") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+		notes = append(notes, "line endings are CRLF, as they were")
+	}
+	switch was := before.Encoding(); {
+	case strings.HasPrefix(content, "\ufeff"): // the input decides
+	case was != textfile.UTF8:
+		enc = was
+		if declared := textfile.Declares(content, old.Hint); was.Legacy() && declared.Legacy() {
+			enc = declared
+		}
+	case strings.IndexFunc(before.String(), func(r rune) bool { return r >= utf8.RuneSelf }) < 0:
+		hint := textfile.Hint{Path: in.FilePath}
+		if !old.Exists {
+			hint = file.Hint(env.Files, in.FilePath, nil)
+		} else if old.Data != nil {
+			hint = old.Hint
+		}
+		enc = textfile.Declares(content, hint)
+	}
+	if err := textfile.Misfit("content", content, enc, 1); err != nil {
+		return nil, nil, err
+	}
+	after := textfile.Encode(content, enc)
+	if enc != textfile.UTF8 && string(after.Bytes()) != content {
+		notes = append(notes, "written as "+enc.String())
+	}
+	return after.Bytes(), notes, nil
+}
+
 // compare returns the changes of the text, and notes on changes of its encoding and line
 // endings.
 func compare(c file.Changed) (hunks []file.Hunk, form []string) {
 	if c.Old.Data == nil {
 		return nil, []string{fmt.Sprintf("the old content, %d bytes, was too large to be compared", c.Old.Size)}
 	}
-	before, err := textfile.Decode(c.Old.Data)
+	before, err := c.Old.Text()
 	if err != nil {
 		return nil, []string{"the old content was no text that can be compared"}
 	}
-	after, err := textfile.Decode(c.Data)
+	after, err := textfile.DecodeFile(c.Data, c.Old.Hint)
 	if err != nil {
 		return nil, nil
 	}
 	return file.Diff(before.String(), after.String()), file.Form(before, after)
-}
-
-func measure(s string) string {
-	lines := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		lines++
-	}
-	return file.Plural(lines, "line") + ", " + file.Plural(len(s), "byte")
 }

@@ -37,7 +37,7 @@ func (s *Store) Agreed(session, tool string, subject Subject) bool {
 
 // declined is a subject that the user declined in a session.
 type declined struct {
-	number  int // the number by which users lift it
+	number int // the number by which users lift it
 	waiter
 	tool    string
 	subject Subject

@@ -19,13 +19,13 @@ const (
 
 // item is a pending or granted approval.
 type item struct {
-	number   int
-	key      key
-	request  Request
-	waiters  []waiter // sessions that wait for it
-	since    time.Time
-	granted  time.Time // when it was approved or answered; zero while pending
-	reply    question.Reply
+	number  int
+	key     key
+	request Request
+	waiters []waiter // sessions that wait for it
+	since   time.Time
+	granted time.Time // when it was approved or answered; zero while pending
+	reply   question.Reply
 }
 
 // waiter is a session that waits for an approval.

@@ -264,7 +264,10 @@ func (h *host) call(ctx context.Context, tool string, input any, unrun bool) (*t
 	r, args, arrive := h.r, raw(input), h.r.a.session.Arrive
 	what := tool
 	if unrun {
-		what, arrive = "permission for "+tool, h.r.a.session.Permit
+		what = "permission for " + tool
+		arrive = func(tool string, args json.RawMessage, ask any) func(context.Context) *tools.Response {
+			return r.a.session.Permit(tool, args, ask, r.a.kind.Program.Uncontained)
+		}
 	}
 	if !r.count() {
 		return nil, problem("the limit of calls is reached")

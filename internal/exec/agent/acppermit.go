@@ -49,66 +49,99 @@ type alike struct {
 	input any
 }
 
-// callsOf returns the calls of tools that together are like a call of a program.
-func callsOf(c acp.ToolCallUpdate) (calls []alike) {
-	input, _ := c.RawInput.(map[string]any)
-	text := func(keys ...string) string {
-		for _, key := range keys {
-			if s, ok := input[key].(string); ok && s != "" {
-				return s
-			}
-		}
-		return ""
+// callsOf returns the calls of tools that together are like a call of a program. It returns none for a
+// call that is not understood as a whole: what is not judged could be what the program means.
+func callsOf(c acp.ToolCallUpdate) []alike {
+	if c.Kind == nil {
+		return nil
 	}
-	var kind acp.ToolKind
-	if c.Kind != nil {
-		kind = *c.Kind
+	in, ok := membersOf(*c.Kind, c.RawInput)
+	if !ok {
+		return nil
 	}
-	paths := []string{}
+	paths, ok := slices.Clone(in.paths), true
 	for _, l := range c.Locations {
-		paths = append(paths, l.Path)
+		path, fine := pathOf(l.Path)
+		paths, ok = append(paths, path), ok && fine
 	}
-	if path := text("file_path", "path", "abs_path", "filePath"); path != "" {
-		paths = append(paths, path)
+	var diffs []*acp.ToolCallContentDiff
+	for _, content := range c.Content {
+		if d := content.Diff; d != nil {
+			path, fine := pathOf(d.Path)
+			diffs, paths, ok = append(diffs, d), append(paths, path), ok && fine
+		}
+	}
+	if !ok || len(diffs) > 0 && *c.Kind != acp.ToolKindEdit && *c.Kind != acp.ToolKindDelete && *c.Kind != acp.ToolKindMove {
+		return nil
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	switch kind {
+	switch *c.Kind {
 	case acp.ToolKindExecute:
-		command := text("command", "cmd")
-		if words, ok := input["command"].([]any); ok {
-			command = quoteWords(words)
-		}
-		if dir := text("cwd", "workdir", "directory"); command != "" && dir != "" {
-			command = "cd " + quoteWord(dir) + " && " + command
-		}
-		if command != "" {
-			calls = append(calls, alike{"Bash", map[string]string{"command": command}})
-		}
+		return in.execute()
 	case acp.ToolKindFetch:
-		if url := text("url"); url != "" {
-			calls = append(calls, alike{"WebFetch", map[string]string{"url": url}})
+		if len(c.Locations) > 0 {
+			return nil // it writes a file
 		}
-	case acp.ToolKindRead, acp.ToolKindSearch:
-		for _, path := range paths {
-			calls = append(calls, alike{"Read", map[string]string{"file_path": path}})
+		return each("WebFetch", "url", in.urls)
+	case acp.ToolKindRead:
+		return each("Read", "file_path", paths)
+	case acp.ToolKindSearch:
+		if len(paths) == 0 {
+			paths = []string{"."}
 		}
-	case acp.ToolKindEdit, acp.ToolKindDelete, acp.ToolKindMove:
-		for _, content := range c.Content {
-			d := content.Diff
-			if d == nil {
-				continue
+		return shell("grep", "-r", "-e", "x", "--", paths)
+	case acp.ToolKindDelete:
+		if len(paths) > 0 {
+			return shell("rm", "-r", "--", paths)
+		}
+	case acp.ToolKindMove:
+		paths = slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(in.targets, path) })
+		if paths = append(paths, in.targets...); len(paths) > 1 {
+			return shell("mv", "--", paths)
+		}
+	case acp.ToolKindEdit:
+		return edits(diffs, paths, in.content)
+	}
+	return nil
+}
+
+// shell returns a call of Bash with the given words and lists of words.
+func shell(words ...any) []alike {
+	var line []string
+	for _, w := range words {
+		switch w := w.(type) {
+		case string:
+			line = append(line, w)
+		case []string:
+			for _, word := range w {
+				line = append(line, quoteWord(word))
 			}
-			paths = slices.DeleteFunc(paths, func(path string) bool { return path == d.Path })
-			if d.OldText != nil && *d.OldText != "" && kind == acp.ToolKindEdit {
-				calls = append(calls, alike{"Edit", map[string]string{"file_path": d.Path, "old_string": *d.OldText, "new_string": d.NewText}})
-			} else {
-				calls = append(calls, alike{"Write", map[string]string{"file_path": d.Path, "content": d.NewText}})
-			}
 		}
-		for _, path := range paths {
-			calls = append(calls, alike{"Write", map[string]string{"file_path": path, "content": text("content")}})
+	}
+	return []alike{{"Bash", map[string]string{"command": strings.Join(line, " ")}}}
+}
+
+func each(tool, key string, values []string) (calls []alike) {
+	for _, v := range values {
+		calls = append(calls, alike{tool, map[string]string{key: v}})
+	}
+	return calls
+}
+
+// edits returns the calls for diffs, and for paths that are in none of them.
+func edits(diffs []*acp.ToolCallContentDiff, paths []string, content string) (calls []alike) {
+	for _, d := range diffs {
+		path, _ := pathOf(d.Path)
+		paths = slices.DeleteFunc(paths, func(other string) bool { return other == path })
+		if d.OldText != nil && *d.OldText != "" {
+			calls = append(calls, alike{"Edit", map[string]string{"file_path": path, "old_string": *d.OldText, "new_string": d.NewText}})
+		} else {
+			calls = append(calls, alike{"Write", map[string]string{"file_path": path, "content": d.NewText}})
 		}
+	}
+	for _, path := range paths {
+		calls = append(calls, alike{"Write", map[string]string{"file_path": path, "content": content}})
 	}
 	return calls
 }

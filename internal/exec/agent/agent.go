@@ -82,7 +82,7 @@ type Session interface {
 	Tools() []*tools.Tool
 	Instructions() string
 	Arrive(tool string, args json.RawMessage, ask any) (run func(context.Context) *tools.Response)
-	Permit(tool string, args json.RawMessage, ask any) (decide func(context.Context) *tools.Response)
+	Permit(tool string, args json.RawMessage, ask any, uncontained bool) (decide func(context.Context) *tools.Response)
 	Close()
 }
 

@@ -86,7 +86,10 @@ func (f *fake) Arrive(tool string, args json.RawMessage, _ any) func(context.Con
 	return func(ctx context.Context) *tools.Response { return f.call(ctx, tool, string(args)) }
 }
 
-func (f *fake) Permit(tool string, args json.RawMessage, ask any) func(context.Context) *tools.Response {
+func (f *fake) Permit(tool string, args json.RawMessage, ask any, uncontained bool) func(context.Context) *tools.Response {
+	if uncontained {
+		tool += " uncontained"
+	}
 	return f.Arrive("permit "+tool, args, ask)
 }
 

@@ -325,7 +325,7 @@ func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...
 	programs := slices.Concat(c.programs(), c.programFolders(links))
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(write, only, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
-		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
+		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp, PrivateTemp: temp != "",
 		Network: c.config.Network != Deny && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
 	p.Read = slices.Concat(p.Read, only, c.config.AllowRead)

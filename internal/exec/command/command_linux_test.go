@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"mcp-toolset/internal/exec/gitfront"
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/text/terminal"
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 			os.Exit(Supervise())
 		case TryArg:
 			os.Exit(Try(os.Stdout))
+		case gitfront.Arg:
+			os.Exit(gitfront.Run(os.Args[2:]))
 		}
 	}
 	goleak.VerifyTestMain(m)

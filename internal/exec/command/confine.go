@@ -29,6 +29,7 @@ type enclosure struct {
 	guarded  *watched        // its protected names; nil: none are watched
 	layer    io.Closer       // lock of its layer over caches; nil: it has none
 	network  *attached       // nil: that of the server, or none
+	front    string          // folder of what stands for git; "": nothing does
 	undo     func()          // removes files that were made for it and not used; nil: none were
 }
 
@@ -47,6 +48,10 @@ func (e *enclosure) leave() (w *watched, unreached []string) {
 	}
 	if e.layer != nil {
 		_ = e.layer.Close()
+	}
+	if e.front != "" {
+		_ = os.RemoveAll(e.front)
+		e.front = ""
 	}
 	e.network, e.guarded, e.undo, e.layer = nil, nil, nil, nil
 	return w, unreached
@@ -85,6 +90,11 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 	for _, folder := range s.installed {
 		if real := resolved(folder); real != "/" && !holdsAny(real, p.Hide) && !c.writes(folder, real) {
 			p.Read = append(p.Read, real)
+		}
+	}
+	if tried.Mounts {
+		if err := e.frontGit(&p); err != nil {
+			return nil, err
 		}
 	}
 	p.Network = p.Network && (p.OwnNetwork || !s.server || c.config.Network != Ask)

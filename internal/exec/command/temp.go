@@ -75,6 +75,13 @@ func (t *tempFolders) of(owner string) (string, error) {
 	return dir, nil
 }
 
+// existing returns the folder of an owner, or "" if it has none yet.
+func (t *tempFolders) existing(owner string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.owners[owner]
+}
+
 // begin makes the server's folder.
 func (t *tempFolders) begin() error {
 	parents := t.parents

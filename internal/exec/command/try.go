@@ -14,6 +14,7 @@ import (
 
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/file/workspace"
 )
 
 // TryArg is the only argument of a process that tests the sandbox: a program that is
@@ -352,7 +353,13 @@ func (c *Commands) Terminals(ctx context.Context) error {
 // it.
 func (c *Commands) Exposed(ctx context.Context) bool {
 	r := c.Report(ctx)
-	return r.Write.Err != nil || !r.Write.held("hide") || r.ReadOnly.Err != nil || !r.ReadOnly.held("hide")
+	return r.Write.Err != nil || !r.Write.held("hide") || r.ReadOnly.Err != nil || !r.ReadOnly.held("hide") || c.evadable()
+}
+
+// evadable reports whether a root ignores case in a way that masks of single files miss.
+func (c *Commands) evadable() bool {
+	write, _ := c.writableAt(nil)
+	return slices.ContainsFunc(write, workspace.SeveralNames)
 }
 
 // Open returns the accesses that the sandbox cannot prevent in folders that commands
@@ -363,11 +370,12 @@ func (c *Commands) Open(ctx context.Context, denied bool) []string {
 	if !t.InForce() {
 		return nil
 	}
+	evadable := c.evadable()
 	var out []string
-	if !t.held("protect") {
+	if !t.held("protect") || evadable {
 		out = append(out, "changing protected files such as .git/config and .git/hooks")
 	}
-	if !t.held("hide") && (denied || c.hides()) {
+	if (!t.held("hide") || evadable) && (denied || c.hides()) {
 		out = append(out, "reading files that are denied or secret")
 	}
 	return out

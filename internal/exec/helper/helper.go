@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/gitfront"
 	"mcp-toolset/internal/exec/process"
 )
 
@@ -23,5 +24,7 @@ func init() {
 		os.Exit(command.Supervise())
 	case command.TryArg:
 		os.Exit(command.Try(os.Stdout))
+	case gitfront.Arg:
+		os.Exit(gitfront.Run(os.Args[2:]))
 	}
 }

@@ -57,7 +57,8 @@ func lazy(pattern string) func() *regexp.Regexp {
 // not open: then file permissions are the reason.
 //
 // Blocked interprets messages of programs. It can miss a reason, and a command can
-// print anything. So facts only explain; nothing may be decided by them.
+// print anything. So facts only explain; nothing may be decided by them. A fact about a
+// path says that it comes from the output, and none recommends to open a credential.
 func Blocked(p Policy, dir, command, output string) (facts []string) {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	if len(lines) > blockedLines {
@@ -180,10 +181,14 @@ const (
 	allowNothing = "no setting of the sandbox allows it; dangerouslyDisableSandbox asks the user to run it outside of the sandbox"
 )
 
-// path returns the fact about a path, or "" if the policy does not block the path
-// or the file permissions would block it too.
+// path returns the fact about a path that the output names, or "" if the policy does not
+// block the path or the file permissions would block it too.
 func (j judge) path(named, line string) string {
 	real := follow(named)
+	return said(j.refusal(named, real, line), named, real)
+}
+
+func (j judge) refusal(named, real, line string) string {
 	temporary := below(real, "/tmp") || below(real, "/var/tmp")
 	switch {
 	case belowAny(real, j.hide) && temporary && !j.p.ReadOnly && !exists(real) && may(real, true):
@@ -292,7 +297,7 @@ func (j judge) writable(named, real, line string) string {
 		}
 	}
 	if settingMode().MatchString(line) && owned(real) {
-		return named + ": commands may not set the bits setuid and setgid, nor change the mode of a folder that has the latter: " + allowNothing
+		return named + " may not get the bits setuid and setgid from commands, nor another mode if it is a folder that has the latter: " + allowNothing
 	}
 	return ""
 }
@@ -301,7 +306,7 @@ func (j judge) writable(named, real, line string) string {
 // owner and times of such a file cannot be changed.
 func (j judge) metadata(named, line string) string {
 	if strings.Contains(strings.ToLower(line), "not permitted") || strings.Contains(line, "EPERM") {
-		return named + ": mode, owner, times and attributes cannot be changed by a read-only command; use Bash for what changes files"
+		return named + " keeps its mode, owner, times and attributes in a read-only command; use Bash for what changes files"
 	}
 	return ""
 }

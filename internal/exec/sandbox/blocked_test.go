@@ -27,12 +27,12 @@ func TestBlocked(t *testing.T) {
 		output string
 		want   string // expected in the only fact; "" for no fact
 	}{
-		{p, "cat: " + h + "/outside/file: Permission denied", "/outside/file may not be read or changed"},
-		{p, "cat: ../outside/file: Permission denied", "/outside/file may not be read or changed"},
-		{p, "bash: line 1: ../outside/new: Permission denied", "/outside/new may not be read or changed"},
-		{p, "cat: " + h + "/outside/file: No such file or directory", "/outside/file may not be read or changed"},
-		{p, "bash: line 1: cd: ../outside: No such file or directory", "/outside may not be read or changed"},
-		{p, "touch: cannot touch '" + h + "/outside/new': No such file or directory", "/outside/new may not be read or changed"},
+		{p, "cat: " + h + "/outside/file: Permission denied", "/outside/file, which may not be read or changed"},
+		{p, "cat: ../outside/file: Permission denied", "/outside/file, which may not be read or changed"},
+		{p, "bash: line 1: ../outside/new: Permission denied", "/outside/new, which may not be read or changed"},
+		{p, "cat: " + h + "/outside/file: No such file or directory", "/outside/file, which may not be read or changed"},
+		{p, "bash: line 1: cd: ../outside: No such file or directory", "/outside, which may not be read or changed"},
+		{p, "touch: cannot touch '" + h + "/outside/new': No such file or directory", "/outside/new, which may not be read or changed"},
 		{p, "cat: " + h + "/new: No such file or directory", ""}, // the folder leads to readable paths
 		{p, "cat: " + h + "/new/none: No such file or directory", ""},
 		{p, "cat: none: No such file or directory", ""},
@@ -40,9 +40,9 @@ func TestBlocked(t *testing.T) {
 		{p, "touch: cannot touch '" + h + "/readable/new': Read-only file system", "may be read but not changed"},
 		{p, "rm: cannot remove '../readable/file': Permission denied", "may be read but not changed"},
 		{p, "cat: ../readable/file: Permission denied", ""},
-		{p, "cat: .env: Permission denied", ".env is hidden"},
-		{p, "error: could not lock config file .git/config: Read-only file system", ".git/config is protected"},
-		{p, "error: could not write config file .git/config: Device or resource busy", ".git/config is protected"},
+		{p, "cat: .env: Permission denied", ".env, which is hidden from commands: it may hold credentials, so work without it"},
+		{p, "error: could not lock config file .git/config: Read-only file system", ".git/config, which is protected"},
+		{p, "error: could not write config file .git/config: Device or resource busy", ".git/config, which is protected"},
 		{p, "mv: cannot move '.git' to 'x': Device or resource busy", ".git/config in it is hidden or protected"},
 		{p, "rm: cannot remove 'file': Device or resource busy", ""},
 		{p, "chmod: changing permissions of 'file': Operation not permitted", "setuid and setgid"},
@@ -52,9 +52,9 @@ func TestBlocked(t *testing.T) {
 		{p, "Error: EPERM: operation not permitted, chmod 'file'", "setuid and setgid"},
 		{p, "chmod: changing permissions of 'absent': Operation not permitted", ""},
 		{p, "chown: changing ownership of 'file': Operation not permitted", ""},
-		{p, "PermissionError: [Errno 13] Permission denied: '" + h + "/outside/file'", "/outside/file may not"},
-		{p, "Error: EACCES: permission denied, open '" + h + "/outside/file'", "/outside/file may not"},
-		{p, "open " + h + "/outside/file: permission denied", "/outside/file may not"},
+		{p, "PermissionError: [Errno 13] Permission denied: '" + h + "/outside/file'", "/outside/file, which may not"},
+		{p, "Error: EACCES: permission denied, open '" + h + "/outside/file'", "/outside/file, which may not"},
+		{p, "open " + h + "/outside/file: permission denied", "/outside/file, which may not"},
 		{p, "cat: file: Permission denied", ""},
 		{p, "cat: 'a b': Permission denied", ""},
 		{p, "cat: " + h + "/temp/x: Permission denied", ""},
@@ -77,14 +77,14 @@ func TestBlocked(t *testing.T) {
 		{readOnly, "curl: (6) Could not resolve host: example.org", "use Bash"},
 		{readOnly, "touch: cannot touch 'new': Permission denied", "use Bash"},
 		{readOnly, "rm: cannot remove '" + h + "/root/file': Read-only file system", "use Bash"},
-		{readOnly, "chmod: changing permissions of '" + h + "/temp/x': Operation not permitted", "mode, owner, times"},
+		{readOnly, "chmod: changing permissions of '" + h + "/temp/x': Operation not permitted", "its mode, owner, times"},
 		{readOnly, "cat: " + h + "/outside/file: Permission denied", "may not be read"},
 		{p, "unshare: unshare failed: Operation not permitted", "unshare is a system call"},
 		{p, "mount: /mnt: permission denied.", "mount is a system call"},
 		{p, "E: Failed to setgroups - setgroups (1: Operation not permitted)", "setgroups is a system call"},
 		{p, "Cannot connect to the Docker daemon at unix://" + h + "/outside/file. Is the docker daemon running?", "/outside/file is a socket of a service"},
 		{p, "Cannot connect to the Docker daemon at unix:///no/such/file. Is the docker daemon running?", ""},
-		{p, "npm error enoent ENOENT: no such file or directory, mkdir '" + h + "/readable/new'", "/readable/new may be read but not changed"},
+		{p, "npm error enoent ENOENT: no such file or directory, mkdir '" + h + "/readable/new'", "/readable/new, which may be read but not changed"},
 		{others, "setup.sh: 1: cannot create /var/tmp/none-of-mcp-toolset: Read-only file system", "use $TMPDIR for temporary files"},
 		{p, "all is well", ""},
 		{p, "", ""},
@@ -94,6 +94,36 @@ func TestBlocked(t *testing.T) {
 		if len(facts) > 1 || !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s\n\tgives %q, want %q", c.output, facts, c.want)
 		}
+	}
+}
+
+// TestBlockedCredentials checks that no output makes a fact that recommends to open a credential.
+func TestBlockedCredentials(t *testing.T) {
+	needUnix(t)
+	// h is a folder of temporary files.
+	h := home(t, "root/x", ".ssh/id_rsa", ".aws/credentials", ".netrc", "backup/.ssh/config", "keys/server.pem", "x/id_ed25519", "x/my-secrets/a", "x/.env.local", "x/token.txt", "plain/file")
+	t.Setenv("HOME", h)
+	p := Policy{Write: []string{h + "/root"}, Hide: []string{h + "/.ssh"}}
+	readOnly := p
+	readOnly.ReadOnly = true
+	for _, path := range []string{
+		h + "/.ssh/id_rsa", h + "/.ssh", h + "/.aws/credentials", h + "/.netrc", h + "/backup/.ssh/config", h + "/keys/server.pem", h + "/x/id_ed25519",
+		h + "/x/my-secrets/a", h + "/x/.env.local", h + "/x/token.txt", h, "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/home", "/",
+		"../.ssh/id_rsa", "../.NETRC", "../none/.ssh/id_rsa", "~/.ssh/id_rsa",
+	} {
+		for _, p := range []Policy{p, readOnly} {
+			for _, form := range []string{"cat: %s: Permission denied", "bash: %s: Read-only file system", "cat: %s: No such file or directory", "EACCES: permission denied, open '%s'"} {
+				for _, fact := range Blocked(p, h+"/root", "", fmt.Sprintf(form, path)) {
+					if strings.Contains(fact, "allow") || strings.Contains(fact, "name it") || !strings.HasPrefix(fact, "the output names ") {
+						t.Errorf("%s: %s", path, fact)
+					}
+				}
+			}
+		}
+	}
+	want := "the output names " + h + "/plain/file, which may not be read or changed: it is outside of the folders of this session; use $TMPDIR for temporary files, or ask the user to add it to sandbox.allowWrite in the settings"
+	if facts := Blocked(p, h+"/root", "", "cat: "+h+"/plain/file: Permission denied"); len(facts) != 1 || facts[0] != want {
+		t.Errorf("%q", facts)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 // folders are masked, except for the paths in them that the policy grants.
 var socketFolders = []string{"/run", "/var/run", "/tmp", "/var/tmp"}
 
+// tempFolders lists the folders for the temporary files of all users.
+var tempFolders = []string{"/tmp", "/var/tmp"}
+
 // Names in the file system of masks. The first two have mode 0.
 const (
 	noFile   = "file"
@@ -108,10 +111,10 @@ func (m *mounter) emptyMasks(at string) error {
 // policy does not grant.
 func (m *mounter) covered() []string {
 	var out []string
-	if m.p.ReadOnly {
-		return nil // read-only commands cannot use sockets
-	}
 	for _, folder := range socketFolders {
+		if m.p.ReadOnly && !(m.p.PrivateTemp && slices.Contains(tempFolders, folder)) {
+			continue // read-only commands cannot use sockets
+		}
 		st, err := os.Lstat(folder)
 		if err != nil || !st.IsDir() || belowAny(folder, m.write) {
 			continue
@@ -130,6 +133,10 @@ func (m *mounter) retain(folder, mask string) error {
 	kept := slices.Clone(m.write)
 	for _, real := range slices.Concat(m.read, NewResolver().all(m.nameServices())) {
 		if !below(real, folder) || real == folder || belowAny(real, kept) {
+			continue
+		}
+		if slices.ContainsFunc(m.pending, func(p pending) bool { return p.path == real }) {
+			kept = append(kept, real) // an overlay
 			continue
 		}
 		if err := m.copyOf(real, real, unix.MOUNT_ATTR_RDONLY); err != nil {
@@ -182,7 +189,11 @@ func (m *mounter) cover(covers []pending) error {
 			m.masks[c.path] = &mask{fd: c.fd}
 			continue
 		}
-		errs = append(errs, attach(c.fd, c.path))
+		err := attach(c.fd, c.path)
+		if err == nil && m.p.PrivateTemp && slices.Contains(tempFolders, c.path) {
+			m.temps = append(m.temps, c.path)
+		}
+		errs = append(errs, err)
 		unix.Close(c.fd)
 	}
 	return errors.Join(errs...)
@@ -247,6 +258,9 @@ func (m *mounter) hide() {
 				m.reportBroken(promiseHide, path, "a writable folder is in it")
 			}
 			continue
+		}
+		if slices.Contains(m.temps, real) {
+			continue // TempDir comes on top
 		}
 		m.linked(promiseHide, path, real)
 		if m.byLink(path) {

@@ -37,6 +37,7 @@ type mounter struct {
 	pending []pending
 	layered []string // folders that get an overlay, links resolved
 	layers  bool     // whether each of them got one
+	temps   []string // masked folders that get TempDir
 	// terminals reports that /dev/pts holds the command's own terminals only.
 	terminals bool
 }
@@ -92,6 +93,14 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	m.protect()
 	m.replace()
 	m.hide()
+	if err := m.programs(); err != nil {
+		return nil, fmt.Errorf("sandbox: mounting: %w", err)
+	}
+	for _, folder := range m.temps {
+		if err := m.privateTemp(folder); err != nil {
+			return nil, fmt.Errorf("sandbox: mounting: %w", err)
+		}
+	}
 	// Enter the new mount: the working directory still refers to the one
 	// underneath.
 	if wd, err := os.Getwd(); err == nil {
@@ -274,6 +283,28 @@ func (m *mounter) protect() {
 			m.reportBroken(promiseProtect, path, err.Error())
 		}
 	}
+}
+
+// programs mounts what stands for programs.
+func (m *mounter) programs() error {
+	for _, p := range m.p.Programs {
+		if err := m.copyOf(p.Path, p.Kept, unix.MOUNT_ATTR_RDONLY); err != nil {
+			return err
+		}
+	}
+	none := func(string, error) bool { return false }
+	if err := m.place(none); err != nil {
+		return err
+	}
+	for _, p := range m.p.Programs {
+		if p.By == "" {
+			continue
+		}
+		if err := m.copyOf(p.By, p.Path, unix.MOUNT_ATTR_RDONLY); err != nil {
+			return err
+		}
+	}
+	return m.place(none)
 }
 
 // pin mounts the folders above a path on themselves, up to the writable folder. A

@@ -77,6 +77,8 @@ type Policy struct {
 	// They are mounted read-only. Absent paths can be created; the caller must
 	// check for them afterwards.
 	Protect []string
+	// Programs lists programs that others stand for. It needs mounts.
+	Programs []Program
 	// Instead maps files and folders below Write to what the command sees in their place: a link
 	// for a file, and a folder for a folder. It can neither change the path nor replace what is
 	// mounted there, but change what the link names, or the folder holds. Where that cannot be
@@ -84,6 +86,9 @@ type Policy struct {
 	Instead map[string]string
 	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
+	// PrivateTemp puts TempDir over /tmp and /var/tmp, where programs expect that they may write. It
+	// needs mounts. What the policy grants below these folders stays there.
+	PrivateTemp bool
 	// Network allows internet sockets. It has no effect with ReadOnly.
 	Network bool
 	// OwnNetwork is set if the command is started in a network namespace of its own,
@@ -99,6 +104,11 @@ type Policy struct {
 	// command has of its own. Empty: none, and nothing is mounted.
 	Outside Namespaces
 }
+
+// Program is a program that a command does not run directly. Path runs the file By, and
+// the program itself is at Kept. All exist; By and Kept are where no command can change them.
+// Where By is "", Path stays as it is and is at Kept, too.
+type Program struct{ Path, By, Kept string }
 
 // Namespaces identifies the namespaces of a process, or of the calling thread for Net,
 // by the links of /proc/self/ns and /proc/thread-self/ns.

@@ -16,6 +16,7 @@ const (
 	kindNotebook kind = "notebook"
 	kindPDF      kind = "pdf"
 	kindPage     kind = "page"
+	kindOffice   kind = "office"
 )
 
 // Reasons for a process to end without an answer.
@@ -47,6 +48,9 @@ var wordsOf = map[kind]words{
 	kindPDF: {"PDF file", "PDF files",
 		"Split it into smaller files and read those.",
 		"Ask for fewer pages at a time, or leave out the one that is too complex.", ""},
+	kindOffice: {"office file", "office files",
+		"Ask the user for a smaller file with the same content.",
+		"Ask for fewer sheets or slides at a time with pages, or for fewer rows with limit.", ""},
 	kindPage: {"page", "pages",
 		"Fetch a smaller page with the same content.",
 		"Fetch a smaller page with the same content.",

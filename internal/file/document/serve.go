@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/file/document/office"
 	"mcp-toolset/internal/file/document/page"
 	"mcp-toolset/internal/file/document/pdf"
 	"mcp-toolset/internal/file/document/picture"
@@ -33,7 +34,7 @@ const (
 )
 
 // usage is printed for a user who runs the command by hand.
-const usage = Arg + " is how the server reads one picture, notebook, PDF file or web page in a process of its own; it is not for use by hand"
+const usage = Arg + " is how the server reads one picture, notebook, PDF file, office file or web page in a process of its own; it is not for use by hand"
 
 // request is the argument of a process, as JSON.
 type request struct {
@@ -45,6 +46,7 @@ type request struct {
 	Notebook notebook.Request
 	PDF      pdf.Request
 	Page     page.Request
+	Office   office.Request
 }
 
 // answer is the JSON output of a process: a value, the fault of the file, or the error
@@ -62,6 +64,7 @@ var kinds = map[kind]func(in *os.File, q request) (any, error){
 	kindNotebook: readNotebook,
 	kindPDF:      readPDF,
 	kindPage:     readPage,
+	kindOffice:   readOffice,
 }
 
 // Serve runs a process that reads a document and returns its exit code. args[0] is the
@@ -137,6 +140,8 @@ func readNotebook(in *os.File, q request) (any, error) {
 }
 
 func readPDF(in *os.File, q request) (any, error) { return pdf.Read(in, q.Size, q.PDF) }
+
+func readOffice(in *os.File, q request) (any, error) { return office.Read(in, q.Size, q.Office) }
 
 func readPage(in *os.File, q request) (any, error) {
 	data, err := readAll(in, q.Size)

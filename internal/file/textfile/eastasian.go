@@ -1,14 +1,64 @@
 package textfile
 
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
 // guessEastAsian names an encoding of Chinese, Japanese or Korean text. Every byte must be valid in
 // it, and most characters must be in the ranges of its common characters.
 func guessEastAsian(b []byte) (guess, bool) {
 	for _, e := range eastAsian {
 		if e.fits(b) {
-			return guess{"is not UTF-8; it looks like " + e.name + " text", e.iconv}, true
+			return guess{is: "is not UTF-8 and declares no encoding; a guess is " + e.name, iconv: e.iconv}, true
 		}
 	}
 	return guess{}, false
+}
+
+// leastSure is the number of characters of two bytes from which an encoding is sure.
+const leastSure = 24
+
+// sure returns the East Asian encoding of a text that fits no other of them, has enough characters
+// and encodes to the same bytes again. It returns nil if there is none.
+func sure(data []byte) (enc Encoding, text []byte) {
+	if controls(data[:min(len(data), sampled)]) > 0 || cut(data) {
+		return UTF8, nil
+	}
+	if _, ok := damaged(data); ok {
+		return UTF8, nil
+	}
+	i := bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf })
+	head := data[i:min(len(data), i+sampled)]
+	fitting := -1
+	for n, e := range eastAsian {
+		if e.fits(head) {
+			if fitting >= 0 {
+				return UTF8, nil
+			}
+			fitting = n
+		}
+	}
+	if fitting < 0 || eastAsian[fitting].pairs(head) < leastSure {
+		return UTF8, nil
+	}
+	enc, ok := lookup(eastAsian[fitting].iconv, false)
+	if text, ok = enc.charset().decode(data); !ok {
+		return UTF8, nil
+	}
+	return enc, text
+}
+
+// pairs returns the number of different characters of two bytes.
+func (e doubleByte) pairs(b []byte) int {
+	seen := map[[2]byte]bool{}
+	for i := 0; i+1 < len(b); i++ {
+		if b[i] >= utf8.RuneSelf && !e.single(b[i]) {
+			seen[[2]byte{b[i], b[i+1]}] = true
+			i++
+		}
+	}
+	return len(seen)
 }
 
 // doubleByte describes an encoding with one or two bytes per character.

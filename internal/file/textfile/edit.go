@@ -61,6 +61,9 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 		if len(d) > 0 {
 			return nil, nil, notEmpty()
 		}
+		if err := Misfit("new_string", e.New, t.enc, 1); err != nil {
+			return nil, nil, err
+		}
 		return Encode(e.New, t.enc), []Place{{Lines{1, 1}, Lines{1, 1 + inner(e.New)}}}, nil
 	}
 	spans, err := find(d, e)
@@ -79,7 +82,34 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	if !done {
 		return nil, nil, sameExceptEndings()
 	}
-	return &Text{t.splice(d, changes), t.enc}, e.places(d, spans, changes), nil
+	places := e.places(d, spans, changes)
+	if t.enc.Legacy() {
+		after, err := t.applyOlder(d, spans, changes, places)
+		return after, places, err
+	}
+	return &Text{data: t.splice(d, changes), enc: t.enc, hint: t.hint}, places, nil
+}
+
+// applyOlder applies changes to a text in an older encoding. It converts the text if it then declares
+// another one.
+func (t *Text) applyOlder(d []byte, spans []span, changes []change, places []Place) (*Text, error) {
+	text := (&Text{data: d}).splice(d, changes)
+	enc, known := lookup(declared(text, t.hint))
+	if was, _ := lookup(declared(d, t.hint)); known && enc != was && enc != t.enc {
+		if err := Misfit("the file", string(text), enc, 1); err != nil {
+			return nil, err
+		}
+		after := Encode(string(text), enc)
+		after.hint = t.hint
+		return after, nil
+	}
+	for i, c := range changes {
+		before := d[spans[i].from:max(spans[i].from, c.from)] // what old_string and new_string have in common
+		if err := Misfit("new_string", c.text, t.enc, places[i].New.First+bytes.Count(before, []byte{'\n'})); err != nil {
+			return nil, err
+		}
+	}
+	return &Text{data: t.splice(d, changes), enc: t.enc, text: text, hint: t.hint}, nil
 }
 
 // check rejects edits that are invalid for any file.
@@ -109,7 +139,7 @@ func same() error {
 func sameExceptEndings() error {
 	return &fault.Fault{
 		Fact: "stays as it is: old_string and new_string differ only in line endings, and an edit keeps those of the file",
-		Next: "To change line endings, write the file whole, or use a program such as dos2unix.",
+		Next: "To change line endings, use a program such as dos2unix or unix2dos.",
 	}
 }
 

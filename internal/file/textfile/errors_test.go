@@ -97,6 +97,8 @@ func TestEditErrors(t *testing.T) {
 		{code, "zz", ""},
 		{code, "   \t  ", ""},
 		{"", "a", ""},
+		{"a\nb", "b\n", ""},
+		{"a\nb c", "a\nb c\n", ""},
 		{code, "re", ""},
 		{"a a\n", "a", ""},
 		{"aaa\n", "aa", ""},

@@ -23,15 +23,33 @@ const (
 type guess struct {
 	is    string // "is not UTF-8; it looks like ..."
 	iconv string // name of the encoding for iconv; "" if the file is not text
+
+	guessed bool // it may be another one
 }
 
 func (g guess) fault() error {
 	next := "Only text can be edited; use a program made for such files."
-	if g.iconv != "" {
+	switch {
+	case g.guessed:
+		next = `Ask the user for its encoding and declare it, as in .editorconfig by "[*.txt]" and "charset = windows-1252"; Read, Grep and Edit then take the file as text.`
+	case g.iconv != "":
 		next = fmt.Sprintf("Convert a copy with \"iconv -f %s -t UTF-8\", edit that and convert it back.", g.iconv)
+	}
+	if g.guessed {
+		return &Unknown{Fault: fault.Fault{Fact: g.is, Next: next}}
 	}
 	return &fault.Fault{Fact: g.is, Next: next}
 }
+
+// Unknown is the fault of text in an older encoding that is not known, or not the declared one.
+type Unknown struct {
+	fault.Fault
+	Encoding Encoding // with Text
+	Text     []byte   // not nil: the declared encoding has this text, but encodes it to other bytes
+}
+
+// Unwrap returns the Fault.
+func (u *Unknown) Unwrap() error { return &u.Fault }
 
 var binaryData = guess{is: "is binary data, not text"}
 
@@ -41,7 +59,7 @@ func refuseWide(data []byte, enc Encoding) error {
 	body := data[len(enc.mark()):]
 	switch {
 	case enc == UTF16LE && bytes.HasPrefix(body, []byte{0, 0}) && isUTF32(data, binary.LittleEndian):
-		return guess{"is UTF-32 text", "UTF-32"}.fault()
+		return guess{is: "is UTF-32 text", iconv: "UTF-32"}.fault()
 	case len(body)%2 != 0:
 		return &fault.Fault{
 			Fact: "is damaged UTF-16 text: it ends in the middle of a character",
@@ -77,7 +95,9 @@ func refuse(body []byte) error {
 			Next: "Correct these bytes, for example with \"iconv -c -f UTF-8 -t UTF-8\", which leaves them out, or edit the file with a script.",
 		}
 	}
-	return guessLegacy(body).fault()
+	g := guessLegacy(body)
+	g.guessed = true
+	return g.fault()
 }
 
 // guessLegacy names an encoding that contains ASCII, of text that is not UTF-8.
@@ -124,10 +144,10 @@ func guessWide(head []byte, size int) guess {
 			enc, end, short = UTF16LE, "little", "LE"
 		}
 		if size%4 == 0 && isUTF32(head, enc.order()) {
-			return guess{"is UTF-32 text (" + end + " endian)", "UTF-32" + short}
+			return guess{is: "is UTF-32 text (" + end + " endian)", iconv: "UTF-32" + short}
 		}
 		if size%2 == 0 && isUTF16(head, enc) {
-			return guess{"is UTF-16 text without a byte order mark (" + end + " endian)", "UTF-16" + short}
+			return guess{is: "is UTF-16 text without a byte order mark (" + end + " endian)", iconv: "UTF-16" + short}
 		}
 	}
 	return binaryData
@@ -241,13 +261,13 @@ func guessSingle(b []byte) guess {
 	}
 	switch {
 	case pairs*2 > high && low > 2*up: // lowercase letters of KOI8-R
-		return guess{"is not UTF-8; it looks like KOI8-R (Cyrillic) text", "KOI8-R"}
+		return guess{is: "is not UTF-8 and declares no encoding; a guess is KOI8-R", iconv: "KOI8-R"}
 	case pairs*2 > high && up > 2*low: // lowercase letters of Windows-1251
-		return guess{"is not UTF-8; it looks like Windows-1251 (Cyrillic) text", "CP1251"}
+		return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1251", iconv: "CP1251"}
 	case pairs*2 > high:
-		return guess{"is not UTF-8; it looks like text in an encoding of one byte a character", "ENCODING"}
+		return guess{is: "is not UTF-8 and declares no encoding; a guess is one of one byte a character", iconv: "ENCODING"}
 	case c1 > 0:
-		return guess{"is not UTF-8; it looks like Windows-1252 text", "CP1252"}
+		return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1252", iconv: "CP1252"}
 	}
-	return guess{"is not UTF-8; it looks like Latin-1 (ISO 8859-1) or Windows-1252 text", "CP1252"}
+	return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1252", iconv: "CP1252"}
 }

@@ -48,6 +48,10 @@ func explain(d []byte, old string) error {
 			Next: "Put the lines around it into old_string as well.",
 		}}
 	}
+	if text, ok := strings.CutSuffix(old, "\n"); ok && bytes.HasSuffix(m.view, []byte(text)) {
+		p := span{len(m.view) - len(text), len(m.view)}
+		return m.noMatch(p, fmt.Sprintf("does not contain old_string; %s it without the last newline: the file ends there", m.have(p)), "Leave that newline out. ")
+	}
 	if p, names := m.alike(old, bare); p.to > 0 {
 		return m.differing(p, names)
 	}

@@ -49,6 +49,10 @@ func decodeWide(b []byte, enc Encoding) []byte {
 
 // appendText appends text in the encoding.
 func (e Encoding) appendText(out []byte, text string) []byte {
+	if c := e.charset(); c != nil {
+		encoded, _ := c.NewEncoder().Bytes([]byte(text)) // fits has checked it
+		return append(out, encoded...)
+	}
 	if !e.wide() {
 		return append(out, text...)
 	}
@@ -66,6 +70,10 @@ func (e Encoding) appendText(out []byte, text string) []byte {
 
 // size returns the number of bytes in the file that encode decoded text.
 func (e Encoding) size(decoded []byte) int {
+	if c := e.charset(); c != nil && !isASCII(decoded) {
+		encoded, _ := c.NewEncoder().Bytes(decoded)
+		return len(encoded)
+	}
 	if !e.wide() {
 		return len(decoded)
 	}

@@ -17,3 +17,12 @@ func Writing(file *os.File) bool {
 	_ = raw.Control(func(fd uintptr) { _, err = unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_RDLCK) })
 	return err == unix.EAGAIN
 }
+
+// writer is Writing without an effect on programs that open the file.
+func writer(file *os.File) bool {
+	yes := Writing(file)
+	if raw, err := file.SyscallConn(); err == nil && !yes {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_UNLCK) })
+	}
+	return yes
+}

@@ -95,8 +95,8 @@ func look(canonical string) (fs.FileInfo, error) {
 	return file.Stat()
 }
 
-// isCanonical reports whether path exists and passes through no link. It saves most
-// paths the walk, and returns false in doubt.
+// isCanonical reports whether path exists under exactly these names, and passes through no
+// link. It saves most paths the walk, and returns false in doubt.
 func isCanonical(path string) bool {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return false
@@ -106,7 +106,7 @@ func isCanonical(path string) bool {
 		return false
 	}
 	unix.Close(fd)
-	return true
+	return spelledExactly(path)
 }
 
 // openat2 opens an absolute path that contains no link.

@@ -148,8 +148,12 @@ type Owner struct{ User, Group int }
 // PutFile puts a file with the content and the permission bits of mode at the name. The
 // content is synced before the file gets the name. check is as in Remove; if it is nil, the
 // name must be free. The owner is set as far as the system permits; if it cannot be set, the
-// file gets no setuid and setgid bits.
+// file gets no setuid and setgid bits. A file that is a mount point is written in place, as by
+// Update.
 func (s *Spot) PutFile(content io.Reader, mode fs.FileMode, owner Owner, check func(*Look) error) error {
+	if check != nil && mounted(s.dir, s.name) {
+		return cause(s.overwrite(content, mode, check))
+	}
 	t, err := newTemp(s.dir, s.name, true)
 	if err != nil {
 		return cause(err)

@@ -35,6 +35,9 @@ type Written struct {
 	DroppedBits bool     // setuid or setgid was removed
 	NewOwner    bool     // the old owner could not be set: the owner is our user
 	NewGroup    bool     // the old group could not be set: the new group has no more rights than others
+	InPlace     bool     // the file is a mount point and was written in place
+	Torn        bool     // the content is neither the old nor the new one: see ErrTorn
+	Writer      bool     // another program had the file open for writing; it writes on to the old file
 	MadeDirs    []string // folders that were made, canonical, outermost first
 }
 
@@ -68,11 +71,15 @@ type verdict struct{ error }
 //
 // Errors of the Check, of change and of ctx are returned unchanged. A file that is not
 // regular is a *KindError. Every other error is a *fs.PathError with the literal path
-// that wraps the system's error: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EBUSY for a file
-// that is mounted, or EPERM for a file that cannot be changed or is in a folder where
-// users may only replace their own files. After an error the file is unchanged and no
-// temporary file is left. The exception is ErrUnconfirmed, with which Written is filled
-// in: syncing the folder is the last step.
+// that wraps the system's error: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, or EPERM for a file
+// that cannot be changed or is in a folder where users may only replace their own files.
+// After an error the file is unchanged and no temporary file is left. The exceptions are
+// ErrUnconfirmed, with which Written is filled in, since syncing the folder is the last
+// step, and ErrTorn.
+//
+// A file that is a mount point cannot be replaced. It is written in place, so that other
+// programs may see a part of the change. If that fails, the old content is restored; if that
+// fails, too, the error is ErrTorn.
 func (f *Files) Update(ctx context.Context, path string, change func(old *Old) ([]byte, error)) (Written, error) {
 	patience := time.Now().Add(holdAll)
 	for range maxAttempts {
@@ -119,6 +126,7 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 		defer old.File.Close()
 		w.Identity = IdentityOf(old.Info)
 		w.BrokeLink = links(old.File) > 1 // a link made later changes the file and is detected as a change
+		w.Writer = writer(old.File)
 		w.DroppedBits = old.Info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
 	}
 	content, err := change(old)
@@ -139,6 +147,10 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 	}
 	f.swept.sweep(p)
 	if err := p.replace(ctx, content, old, f.private, &w); err != nil {
+		if errors.Is(err, ErrTorn) && done != nil {
+			w.Torn = true
+			done(w)
+		}
 		p.unmake()
 		return w, err
 	}
@@ -158,6 +170,9 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 
 // replace makes content the file at p, if that is still old, and completes w.
 func (p *place) replace(ctx context.Context, content []byte, old *Old, private bool, w *Written) error {
+	if old != nil && mounted(p.dir, p.name) {
+		return p.inPlace(content, old, w)
+	}
 	t, err := newTemp(p.dir, p.name, private || old != nil)
 	if err != nil {
 		return err

@@ -326,22 +326,132 @@ func TestUpdateDiskFull(t *testing.T) {
 	}
 }
 
-// A file that is a mount point cannot be replaced, and is not written in place.
+// A file that is a mount point is written in place. After an error it has its old content,
+// or the error says that it has not.
 func TestUpdateMounted(t *testing.T) {
 	if !mounttest.Own(t) {
 		return
 	}
-	dir := tempDir(t)
-	path, below := write(t, "old", dir, "f"), write(t, "below", dir, "below")
+	full := tempDir(t)
+	if err := unix.Mount("tmpfs", full, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("mounting is not allowed here:", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(full, unix.MNT_DETACH) })
+	broken := &fs.PathError{Op: "write", Path: "f", Err: syscall.EIO}
+	fail := func(when func(off int64) bool) func(*os.File, []byte, int64) (int, error) {
+		return func(f *os.File, b []byte, off int64) (int, error) {
+			if when(off) && len(b) > 0 {
+				n, _ := f.WriteAt(b[:len(b)/2], off)
+				return n, broken
+			}
+			return f.WriteAt(b, off)
+		}
+	}
+	calls := 0
+	short, long, huge := "new", strings.Repeat("longer ", 1000), strings.Repeat("huge ", 50_000)
+	for _, tc := range []struct {
+		name, old, new string
+		write          func(*os.File, []byte, int64) (int, error)
+		want           error
+	}{
+		{"shorter", long, short, nil, nil},
+		{"longer", short, long, nil, nil},
+		{"as long", "old", short, nil, nil},
+		{"from empty", "", short, nil, nil},
+		{"to empty", long, "", nil, nil},
+		{"no room", long, huge, nil, syscall.ENOSPC},
+		{"error in the added part", short, long, fail(func(off int64) bool { return off > 0 }), syscall.EIO},
+		{"error in the old part", long, short, fail(func(off int64) bool { calls++; return off == 0 && calls == 2 }), syscall.EIO},
+		{"error also of the restoring", long, short, fail(func(off int64) bool { return off == 0 }), ErrTorn},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := tempDir(t)
+			path, below := write(t, "hidden", dir, "f"), write(t, tc.old, full, "below")
+			if err := unix.Mount(below, path, "", unix.MS_BIND, ""); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
+			if calls = 0; tc.write != nil {
+				writeAt = tc.write
+				t.Cleanup(func() { writeAt = (*os.File).WriteAt })
+			}
+			done := false
+			files := NewFiles(openRoots(t, dir), anything).Watched(func(string, *Old, []byte) func(Written) {
+				return func(Written) { done = true }
+			})
+			w, err := files.Update(t.Context(), path, set(tc.new))
+			if !errors.Is(err, tc.want) || errors.Is(err, ErrTorn) != (tc.want == ErrTorn) {
+				t.Errorf("error %v", err)
+			}
+			want := tc.new
+			if tc.want != nil {
+				want = tc.old
+			}
+			if content(path) != want && tc.want != ErrTorn {
+				t.Errorf("holds %.20q, %d bytes", content(path), len(content(path)))
+			}
+			if err == nil {
+				info, _ := os.Stat(path)
+				if !w.InPlace || w.Identity != IdentityOf(info) {
+					t.Errorf("%+v", w)
+				}
+			}
+			if recorded := err == nil || tc.want == ErrTorn; done != recorded {
+				t.Error("the watch was told:", done)
+			}
+			onlyNames(t, dir, "f")
+		})
+	}
+}
+
+// An undo writes a mount point in place, too.
+func TestSpotMounted(t *testing.T) {
+	if !mounttest.Own(t) {
+		return
+	}
+	dir, other := tempDir(t), tempDir(t)
+	path, below := write(t, "hidden", dir, "f"), write(t, "new and longer", other, "below")
 	if err := unix.Mount(below, path, "", unix.MS_BIND, ""); err != nil {
 		t.Skip("mounting is not allowed here:", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
-	_, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new"))
-	if !errors.Is(err, syscall.EBUSY) || content(path) != "below" {
-		t.Errorf("%v, holds %q", err, content(path))
+	spot, err := openRoots(t, dir).Spot(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	onlyNames(t, dir, "below", "f")
+	defer spot.Close()
+	refused := errors.New("refused")
+	for _, want := range []error{refused, nil} {
+		err := spot.PutFile(strings.NewReader("old"), 0o640, Owner{}, func(*Look) error { return want })
+		if !errors.Is(err, want) || (content(path) == "old") != (want == nil) {
+			t.Errorf("%v, holds %q", err, content(path))
+		}
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o640 {
+		t.Error(info.Mode())
+	}
+	onlyNames(t, dir, "f")
+}
+
+// A program that has the file open for writing goes on with the old file.
+func TestUpdateWriter(t *testing.T) {
+	dir := tempDir(t)
+	path := write(t, "old", dir, "f")
+	files := NewFiles(openRoots(t, dir), anything)
+	for _, open := range []bool{true, false} {
+		log, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !open {
+			log.Close()
+		}
+		w, err := files.Update(t.Context(), path, set("new"))
+		if err != nil || w.Writer != open {
+			t.Errorf("%v, writer %v, not %v", err, w.Writer, open)
+		}
+		log.Close()
+	}
 }
 
 // A file reached by two paths is still one file.

@@ -118,7 +118,7 @@ func (r *Recording) Watch(path string, old *workspace.Old, data []byte) func(wor
 		}
 		if l := r.s.lookAt(path); l != nil && workspace.IdentityOf(l.Info) == w.Identity {
 			after := stateOf(fromInfo(l.Info))
-			after.Known, after.Hash = c.After.Known, c.After.Hash
+			after.Known, after.Hash = c.After.Known && !w.Torn, c.After.Hash
 			c.After = after
 			r.add(c)
 		}

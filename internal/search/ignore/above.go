@@ -58,37 +58,40 @@ func listsOf(dir string, read func(path string) ([]byte, error)) Lists {
 		return Parse(data)
 	}
 	l := Lists{RgIgnore: list(".rgignore"), Ignore: list(".ignore"), GitIgnore: list(".gitignore")}
-	data, repo := Exclude(dir, read)
+	data, fold, repo := Exclude(dir, read)
 	if _, err := read(filepath.Join(dir, ".jj")); !errors.Is(err, fs.ErrNotExist) {
 		repo = true
 	}
-	l.Exclude, l.Repo = Parse(data), repo
+	l.Exclude, l.Fold, l.Repo = Parse(data), fold, repo
 	return l
 }
 
-// Exclude returns the info/exclude file of the repository whose top is dir, or nil, and
-// whether there is a .git. If .git is a file, Exclude follows it and a worktree's
-// commondir to any path. See [Above] for read.
-func Exclude(dir string, read func(path string) ([]byte, error)) (data []byte, repo bool) {
+// Exclude returns the info/exclude file of the repository whose top is dir, or nil, whether
+// the repository ignores case, and whether there is a .git. If .git is a file, Exclude
+// follows it and a worktree's commondir to any path. See [Above] for read.
+func Exclude(dir string, read func(path string) ([]byte, error)) (data []byte, fold, repo bool) {
 	git := filepath.Join(dir, ".git")
 	switch link, err := read(git); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, false
+		return nil, false, false
 	case err == nil:
 		target, ok := strings.CutPrefix(string(link), "gitdir: ")
 		if !ok {
-			return nil, true
+			return nil, false, true
 		}
 		git = join(dir, target)
 		if common, err := read(filepath.Join(git, "commondir")); err == nil {
 			git = join(git, string(common))
 		}
 	}
+	if config, err := read(filepath.Join(git, "config")); err == nil {
+		fold = FoldsCase(config)
+	}
 	data, err := read(filepath.Join(git, "info", "exclude"))
 	if err != nil {
-		return nil, true
+		return nil, fold, true
 	}
-	return data, true
+	return data, fold, true
 }
 
 // join resolves a path that git wrote into a file of dir.

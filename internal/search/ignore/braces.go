@@ -10,7 +10,7 @@ func token(s string) (n int, fault string) {
 		}
 		return 2, ""
 	case '[':
-		_, n, backward, fault := parseClass(s)
+		_, n, backward, fault := parseClass(s, false)
 		if fault == "" && backward {
 			fault = backwardRange
 		}

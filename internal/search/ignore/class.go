@@ -26,7 +26,10 @@ const (
 // a fault or "". It follows git's wildmatch: ! or ^ negates, a ] in first place is
 // literal, a backslash quotes, [:name:] names a class, and nothing matches a slash.
 // backward reports a range that runs backwards, which git treats as empty.
-func parseClass(s string) (set byteSet, n int, backward bool, fault string) {
+//
+// With fold, the set is for texts in lower case. As in git, only ranges and [:upper:] then
+// match the letters of the other case.
+func parseClass(s string, fold bool) (set byteSet, n int, backward bool, fault string) {
 	i := 1
 	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
 	if negated {
@@ -48,6 +51,9 @@ func parseClass(s string) (set byteSet, n int, backward bool, fault string) {
 			}
 			if size > 0 {
 				classes[name](&set)
+				if fold && name == "upper" {
+					set.addRange('a', 'z')
+				}
 				i, last = i+size, -1
 				continue
 			}
@@ -67,6 +73,9 @@ func parseClass(s string) (set byteSet, n int, backward bool, fault string) {
 		if isRange {
 			backward = backward || int(b) < last
 			set.addRange(byte(last), b)
+			for upper := max(last, 'A'); fold && upper <= min(int(b), 'Z'); upper++ {
+				set.add(byte(upper) | 0x20)
+			}
 			last = -1
 			continue
 		}

@@ -35,10 +35,11 @@ type rule struct {
 
 const anyDepth = -1
 
-// compile compiles a pattern. It returns false if the pattern can match nothing.
-func compile(p pattern) (rule, bool) {
+// compile compiles a pattern, with fold for texts in lower case. It returns false if the
+// pattern can match nothing.
+func compile(p pattern, fold bool) (rule, bool) {
 	r := rule{negated: p.negated, folders: p.folders, path: p.path}
-	ops, ok := parseOps(p)
+	ops, ok := parseOps(p, fold)
 	if !ok || len(ops) == 0 {
 		return r, false
 	}
@@ -58,6 +59,7 @@ func compile(p pattern) (rule, bool) {
 
 // measure computes the conditions that are cheap to check first.
 func (r *rule) measure(ops []op) {
+	dots := 0 // in the name
 	for _, o := range ops {
 		if o.kind < star {
 			r.least++
@@ -65,14 +67,19 @@ func (r *rule) measure(ops []op) {
 		switch {
 		case o.kind == folders || o.kind == all:
 			r.depth = anyDepth
-			r.need = 0 // the bytes before may be in the name of a folder
+			r.need, dots = 0, 0 // the bytes before may be in the name of a folder
 		case o.kind == literal && o.b == '/':
 			if r.depth != anyDepth {
 				r.depth++
 			}
-			r.need = 0
+			r.need, dots = 0, 0
 		case o.kind == literal:
-			r.need.add(o.b)
+			r.need |= bit(o.b)
+			if o.b == '.' {
+				if dots++; dots == 2 {
+					r.need |= secondDot
+				}
+			}
 		}
 	}
 }
@@ -87,7 +94,7 @@ func isName(ops []op) bool {
 	return len(ops) > 0
 }
 
-func parseOps(p pattern) (ops []op, ok bool) {
+func parseOps(p pattern, fold bool) (ops []op, ok bool) {
 	s := p.text
 	for i := 0; i < len(s); {
 		switch s[i] {
@@ -95,13 +102,13 @@ func parseOps(p pattern) (ops []op, ok bool) {
 			if i++; i == len(s) {
 				return nil, false
 			}
-			ops = append(ops, op{kind: literal, b: s[i]})
+			ops = append(ops, op{kind: literal, b: s[i]}) // git does not fold it either
 			i++
 		case '?':
 			ops = append(ops, op{kind: one})
 			i++
 		case '[':
-			set, n, _, fault := parseClass(s[i:])
+			set, n, _, fault := parseClass(s[i:], fold)
 			if fault != "" {
 				return nil, false
 			}
@@ -114,7 +121,11 @@ func parseOps(p pattern) (ops []op, ok bool) {
 			}
 			i += n
 		default:
-			ops = append(ops, op{kind: literal, b: s[i]})
+			b := s[i]
+			if fold {
+				b = lowerByte(b)
+			}
+			ops = append(ops, op{kind: literal, b: b})
 			i++
 		}
 	}

@@ -92,12 +92,12 @@ func TestExclude(t *testing.T) {
 		"/bad/.git":                      "nothing\n",
 	}
 	for dir, name := range map[string]string{"/r": "r", "/w": "r", "/m": "m"} {
-		if data, repo := Exclude(dir, d.read); !repo || Parse(data).Match(name, false) != Ignored {
+		if data, _, repo := Exclude(dir, d.read); !repo || Parse(data).Match(name, false) != Ignored {
 			t.Errorf("%s: info/exclude not found", dir)
 		}
 	}
 	for _, dir := range []string{"/bad", "/none"} {
-		if data, _ := Exclude(dir, d.read); data != nil {
+		if data, _, _ := Exclude(dir, d.read); data != nil {
 			t.Errorf("%s has patterns", dir)
 		}
 	}

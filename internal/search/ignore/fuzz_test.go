@@ -73,7 +73,7 @@ func translate(s string, inPath bool) (expr string, ok bool) {
 			expr += "[^/]"
 			i++
 		case '[':
-			set, n, _, fault := parseClass(s[i:]) // compared with git in TestClassesLikeGit
+			set, n, _, fault := parseClass(s[i:], false) // compared with git in TestClassesLikeGit
 			if fault != "" {
 				return "", false
 			}

@@ -23,7 +23,7 @@ func Global(home string, getenv func(string) string, read func(path string) ([]b
 		if err != nil {
 			continue
 		}
-		if value, ok := excludesFile(string(data)); ok {
+		if value, ok := coreSetting(string(data), "excludesfile"); ok {
 			file = value
 			if rest, ok := strings.CutPrefix(value, "~/"); ok {
 				file = filepath.Join(home, rest)
@@ -40,9 +40,21 @@ func Global(home string, getenv func(string) string, read func(path string) ([]b
 	return Parse(data)
 }
 
-// excludesFile returns the last value of core.excludesFile in a git configuration: see
-// the section Syntax of git-config(1).
-func excludesFile(config string) (value string, ok bool) {
+// FoldsCase reports whether the configuration of a repository sets core.ignoreCase, as git
+// does where the file system ignores case.
+func FoldsCase(config []byte) bool {
+	value, ok := coreSetting(string(config), "ignorecase")
+	switch value = strings.ToLower(value); value {
+	case "", "0", "no", "off", "false":
+		return false
+	}
+	return ok
+}
+
+// coreSetting returns the last value of a setting in the section core of a git
+// configuration, and "true" for a key without a value: see the section Syntax of
+// git-config(1).
+func coreSetting(config, name string) (value string, ok bool) {
 	config = strings.TrimPrefix(config, "\uFEFF")
 	config = strings.ReplaceAll(config, "\r\n", "\n")
 	core := false
@@ -59,13 +71,17 @@ func excludesFile(config string) (value string, ok bool) {
 		default:
 			end := strings.IndexAny(config, "=\n")
 			if end < 0 || config[end] == '\n' {
-				_, config, _ = strings.Cut(config, "\n") // a key without a value
+				var key string // without a value
+				key, config, _ = strings.Cut(config, "\n")
+				if core && strings.EqualFold(strings.TrimRight(key, " \t"), name) {
+					value, ok = "true", true
+				}
 				continue
 			}
 			key := strings.TrimRight(config[:end], " \t")
 			var v string
 			v, config = cutValue(config[end+1:])
-			if core && strings.EqualFold(key, "excludesfile") {
+			if core && strings.EqualFold(key, name) {
 				value, ok = v, true
 			}
 		}

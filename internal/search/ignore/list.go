@@ -12,6 +12,8 @@ type List struct {
 	byName map[string]int32 // the newest rule for a name, as an index + 1
 	byExt  map[string]int32 // the same for an extension, with its dot
 	rest   []unkeyed        // the others, newest first
+
+	folded func() *List // the list for texts in lower case
 }
 
 // unkeyed is a rule without a fixed name or extension.
@@ -20,20 +22,15 @@ type unkeyed struct {
 	rule int32 // its index
 }
 
-// mask is the set of bytes in a name, for a fast rejection. It has a bit for each byte,
-// which several bytes share, and one for a second dot. Most names have one dot, and
-// most patterns without a fixed extension have two (*.tab.[ch]).
+// mask is a prefilter: the bytes of a name. Four bytes share each bit, and a second dot
+// has a bit with which it is not alone either. So a missing bit proves that a byte is
+// missing, and a bit that is set proves nothing. Most names have one dot, and most patterns
+// without a fixed extension have two (*.tab.[ch]).
 type mask uint64
 
 const secondDot mask = 1 << 0
 
-func (m *mask) add(b byte) {
-	bit := mask(1) << (b & 63)
-	if b == '.' && *m&bit != 0 {
-		bit = secondDot
-	}
-	*m |= bit
-}
+func bit(b byte) mask { return 1 << (b & 63) }
 
 // Len returns the number of patterns.
 func (l *List) Len() int {
@@ -66,7 +63,7 @@ func newEntry(name string, folder bool) entry {
 	dot := len(name)
 	var bytes mask
 	for i := range len(name) {
-		bytes |= 1 << (name[i] & 63)
+		bytes |= bit(name[i])
 		if name[i] == '.' {
 			if dot < i {
 				bytes |= secondDot

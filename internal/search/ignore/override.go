@@ -77,7 +77,7 @@ func Globs(globs []string) (*Override, error) {
 			p := newPattern(text, negated)
 			p.path = whole.path
 			p.start = 0
-			if r, ok := compile(p); ok {
+			if r, ok := compile(p, false); ok {
 				o.list.add(r)
 				o.plain = o.plain || !negated
 			}

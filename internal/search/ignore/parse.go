@@ -3,6 +3,7 @@ package ignore
 import (
 	"bytes"
 	"strings"
+	"sync"
 )
 
 // pattern is one line, parsed as git's parse_path_pattern does.
@@ -18,8 +19,16 @@ type pattern struct {
 // a line ends at LF or CRLF, # begins a comment, blanks at the end do not count unless
 // quoted with a backslash, and a NUL ends the line's pattern. It skips a line that can
 // match nothing (an unclosed bracket, a backslash at the end). It returns nil if no
-// pattern remains.
+// pattern remains. The caller must not modify data afterwards.
 func Parse(data []byte) *List {
+	l := parseList(data, false)
+	if l != nil {
+		l.folded = sync.OnceValue(func() *List { return parseList(data, true) })
+	}
+	return l
+}
+
+func parseList(data []byte, fold bool) *List {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	l := &List{}
 	for len(data) > 0 {
@@ -31,7 +40,7 @@ func Parse(data []byte) *List {
 			continue
 		}
 		text, negated := strings.CutPrefix(trimBlanks(string(line)), "!")
-		if r, ok := compile(newPattern(text, negated)); ok {
+		if r, ok := compile(newPattern(text, negated), fold); ok {
 			l.add(r)
 		}
 	}

@@ -156,18 +156,23 @@ func TestTreesLikeGit(t *testing.T) {
 	}
 }
 
+// needRipgrep returns the path of rg or skips the test.
+func needRipgrep(t *testing.T) string {
+	t.Helper()
+	if rg := os.Getenv("RIPGREP"); rg != "" {
+		return rg
+	}
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		t.Skip("no ripgrep: ", err)
+	}
+	return rg
+}
+
 // ripgrep runs rg in dir or skips the test.
 func ripgrep(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	rg := os.Getenv("RIPGREP")
-	if rg == "" {
-		found, err := exec.LookPath("rg")
-		if err != nil {
-			t.Skip("no ripgrep: ", err)
-		}
-		rg = found
-	}
-	cmd := exec.Command(rg, append([]string{"--no-config", "--files", "--hidden", "-0", "--no-messages"}, args...)...)
+	cmd := exec.Command(needRipgrep(t), append([]string{"--no-config", "--files", "--hidden", "-0", "--no-messages"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+home(dir), "XDG_CONFIG_HOME="+filepath.Join(home(dir), ".config"))
 	out, err := cmd.Output()

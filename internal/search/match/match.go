@@ -7,7 +7,9 @@ import (
 	"errors"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/search/dfa"
 	"mcp-toolset/internal/search/index"
@@ -25,6 +27,7 @@ type Matcher struct {
 	lines  *dfa.DFA            // nil if spans is set or dfa declined
 	text   *dfa.Text           // used instead of lines
 	plain  bool                // the pattern is a literal that lines finds
+	ascii  bool                // that literal is ASCII
 	spans  bool                // a match may span lines
 	filter *index.Query        // nil: nothing to filter by
 	must   []need              // of a pattern that spans lines
@@ -42,7 +45,9 @@ func Compile(src string, o Options) (*Matcher, error) {
 	m.rare = sync.OnceValues(m.rarest)
 	if !m.spans {
 		if m.lines, err = finder(p, required); err == nil {
-			_, _, m.plain = p.Literal()
+			var text string
+			text, _, m.plain = p.Literal()
+			m.ascii = m.plain && strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 			return m, nil
 		} else if !errors.Is(err, dfa.ErrDeclined) {
 			return nil, err
@@ -106,6 +111,10 @@ func takesNewline(re *syntax.Regexp) bool {
 // Spanning reports whether a match may span lines. Then the text must be passed as a
 // whole.
 func (m *Matcher) Spanning() bool { return m.spans }
+
+// ASCII reports whether the pattern is a literal in ASCII. Older encodings have its bytes in common
+// with UTF-8.
+func (m *Matcher) ASCII() bool { return m.ascii }
 
 // Filter returns the literals that a line must contain, or the text if a match may span
 // lines. It returns nil if none are known.

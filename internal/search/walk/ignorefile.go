@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"time"
+
+	"mcp-toolset/internal/search/ignore"
 )
 
-const excludeFile = ".git/info/exclude"
+const excludeFile, configFile = ".git/info/exclude", ".git/config"
 
 // ignoreFile is the state of an ignore file when it was read.
 type ignoreFile struct {
@@ -64,12 +67,14 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 		found.Repo = true
 		linked := k != kindDir // the file of a worktree or submodule leads elsewhere
 		if !linked {
+			found.Fold = ignore.FoldsCase(read(configFile))
+			ignores[len(ignores)-1].sum = sha256.Sum256(fmt.Append(nil, found.Fold)) // the rest does not matter
 			found.Exclude = read(excludeFile)
 			linked = unread // the list may be a link
 		}
 		if linked && w.exclude != nil {
-			found.Exclude = w.exclude(n.place.path())
-			ignores = append(ignores, ignoreFile{name: ".git", sum: sha256.Sum256(found.Exclude)})
+			found.Exclude, found.Fold = w.exclude(n.place.path())
+			ignores = append(ignores, ignoreFile{name: ".git", sum: sha256.Sum256(fmt.Appendf(nil, "%t %s", found.Fold, found.Exclude))})
 			n.retry.Store(true) // the stamps there are not checked
 		}
 	}

@@ -18,6 +18,7 @@ type Rules interface {
 type Found struct {
 	Rgignore, Ignore, Gitignore []byte // .rgignore, .ignore, .gitignore
 	Exclude                     []byte // info/exclude of the repository
+	Fold                        bool   // core.ignoreCase of the repository
 	Repo                        bool   // has .git or .jj, as a folder or a file
 }
 
@@ -33,6 +34,7 @@ func (r folderRules) Enter(name string, found Found) Rules {
 		Ignore:    ignore.Parse(found.Ignore),
 		GitIgnore: ignore.Parse(found.Gitignore),
 		Exclude:   ignore.Parse(found.Exclude),
+		Fold:      found.Fold,
 		Repo:      found.Repo,
 	}
 	if name == "" {

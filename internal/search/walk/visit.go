@@ -23,7 +23,7 @@ type worker struct {
 	loc   locator
 	above Rules
 
-	exclude func(dir string) []byte
+	exclude func(dir string) ([]byte, bool)
 	silent  func(dir string) bool
 	ids     *atomic.Uint64
 	racy    time.Duration

@@ -80,8 +80,9 @@ type Options struct {
 	Above func() Rules
 	// Exclude returns the info/exclude list of the repository whose top is a folder of
 	// the tree, if it is not the file .git/info/exclude: .git is a file that refers to
-	// another folder, or the list is a link. Every Refresh calls it. nil means none.
-	Exclude func(dir string) []byte
+	// another folder, or the list is a link. It also returns whether that repository
+	// ignores case. Every Refresh calls it. nil means none.
+	Exclude func(dir string) (list []byte, fold bool)
 	// Silent reports whether the file system of a folder of the tree does not answer.
 	// Such a folder is not opened, and its Err is ErrSilent. nil means that all may be
 	// opened.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/search/ignore"
 )
 
 func opener(dir string) Opener {
@@ -110,7 +112,7 @@ func foundIn(dir string) Found {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 		f.Repo = true
 		if info.IsDir() {
-			f.Exclude = read(".git/info/exclude")
+			f.Exclude, f.Fold = read(".git/info/exclude"), ignore.FoldsCase(read(".git/config"))
 		}
 	}
 	return f

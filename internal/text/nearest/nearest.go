@@ -4,10 +4,49 @@ package nearest
 import (
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
+// Look returns a form of a name that is equal for names which look the same: composed
+// (Unicode's NFC), with a blank for each kind of blank and a hyphen for each kind of hyphen,
+// without invisible characters, and with U+FFFD for bytes that are not UTF-8.
+func Look(name string) string {
+	if isASCII(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Zs, r):
+			return ' '
+		case r == '\u2010' || r == '\u2011':
+			return '-'
+		case unicode.Is(unicode.Cf, r) && r != zwnj && r != zwj || unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return r // U+FFFD for a byte that is not UTF-8
+	}, norm.NFC.String(name))
+	for strings.Contains(name, "\uFFFD\uFFFD") { // programs show several bytes as one
+		name = strings.ReplaceAll(name, "\uFFFD\uFFFD", "\uFFFD")
+	}
+	return name
+}
+
+// zwnj and zwj are invisible, but change the letters around them.
+const zwnj, zwj = '\u200c', '\u200d'
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 // Names returns up to max candidates that are close to name, nearest first,
-// ties in byte order. Close means: equal except for case, one contains the
+// ties in byte order. Close means: equal except for case and what Look removes, one contains the
 // other (three letters or more), or at most a third of the letters mistyped. A
 // swap of two neighbours counts as one typo (Damerau 1964, restricted).
 func Names(name string, candidates []string, max int) []string {
@@ -16,9 +55,9 @@ func Names(name string, candidates []string, max int) []string {
 		cost int
 	}
 	var hits []hit
-	low := strings.ToLower(name)
+	low := strings.ToLower(Look(name))
 	for _, c := range candidates {
-		lc := strings.ToLower(c)
+		lc := strings.ToLower(Look(c))
 		cost := distance(low, lc)
 		switch {
 		case mistyped(cost, lc):

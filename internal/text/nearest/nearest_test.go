@@ -33,6 +33,30 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestLook lists names that look the same, and names that do not.
+func TestLook(t *testing.T) {
+	for _, same := range [][]string{
+		{"r\u00e9sum\u00e9", "re\u0301sume\u0301"}, {"\ud55c\uae00", "\u1112\u1161\u11ab\u1100\u1173\u11af"}, {"\u212b", "\u00c5", "A\u030a"},
+		{"a b", "a\u00a0b", "a\u202fb", "a\u3000b", "a\u2009b"}, {"a-b", "a\u2011b"}, {"ab", "a\u200bb", "\ufeffab", "a\u00adb"},
+		{"\ufffd.txt", "\xe9.txt", "\xe4\xb8.txt"}, {"\u2764", "\u2764\ufe0f"},
+	} {
+		for _, name := range same[1:] {
+			if Look(name) != Look(same[0]) {
+				t.Errorf("%q does not look like %q", name, same[0])
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"e", "\u00e9"}, {"a", "A"}, {"ab", "a b"}, {"\U0001f468\u200d\U0001f469", "\U0001f468\U0001f469"}, {"o", "\u03bf"}} {
+		if Look(pair[0]) == Look(pair[1]) {
+			t.Errorf("%q looks like %q", pair[0], pair[1])
+		}
+	}
+	jamo := "\u1112\u1161\u11ab\u1100\u1173\u11af.txt"
+	if got := Names("\ud55c\uae00.txt", []string{"g.txt", "q.txt", jamo}, 1); !cmp.Equal(got, []string{jamo}) {
+		t.Errorf("near Hangul: %q", got)
+	}
+}
+
 func TestTypo(t *testing.T) {
 	keys := []string{"env", "hooks", "permissions", "sandbox"}
 	for name, want := range map[string]string{

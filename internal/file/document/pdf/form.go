@@ -54,6 +54,7 @@ func (e *engine) flatten(n int) (*extras, error) {
 	}
 	page := requests.Page{ByReference: &loaded.Page}
 	s := annotationSearch{engine: e, page: page, extras: x}
+	e.formHandle() // also of a page without fields, which may be the placeholder of a form
 	if count, err := e.pdfium.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: page}); s.ok(err) && count.Count > 0 {
 		s.all(count.Count)
 	}

@@ -115,3 +115,23 @@ func TestPictureOfForm(t *testing.T) {
 		t.Errorf("the picture of a filled form has %d bytes, that of an empty one %d", filled, empty)
 	}
 }
+
+// TestXFA checks that a form whose content is XML is named.
+func TestXFA(t *testing.T) {
+	for catalog, want := range map[string]bool{
+		"/NeedsRendering true/AcroForm<</Fields[]/XFA %d 0 R>>": true,
+		"/AcroForm<</Fields[]/Other %d 0 R>>":                   false,
+	} {
+		w := newWriter().text("Please wait")
+		n := w.stream("", []byte("<xdp/>"))
+		w.finish(fmt.Sprintf(catalog, n))
+		data := w.table("")
+		doc, err := Read(bytes.NewReader(data), int64(len(data)), Request{Cache: cacheDir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.HasPrefix(doc.Form, "this is an XFA form: "); got != want {
+			t.Errorf("%s: %q", catalog, doc.Form)
+		}
+	}
+}

@@ -68,6 +68,7 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	file = attachmentsOnly(file, size)
 	v, err := validate(file, size)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 	if program == "" {
 		t.Skip("PDFTOTEXT is not set")
 	}
-	texts, right, refused := 0, 0, 0
+	texts, right, letters, refused := 0, 0, 0, 0
 	for _, path := range realFiles(t) {
 		want := wordsOfOther(t, program, path)
 		if len(want) == 0 {
@@ -55,11 +55,15 @@ func TestWords(t *testing.T) {
 			right++
 			continue
 		}
+		if sameLetters(strings.Join(want, ""), strings.Join(words(page.Text+page.Notes), "")) {
+			letters++ // the words are broken at other places: letters that are placed one by one, rotated or overlaid
+			continue
+		}
 		t.Logf("%s misses %d of %d words (note %q, picture %v): %.200q", filepath.Base(path), len(missing), len(want), doc.Note, page.Picture != nil, missing)
 	}
-	t.Logf("%d files with text: %d have %d %% of pdftotext's words on page 1, %d are refused", texts, right, leastWords, refused)
-	if 100*right < 90*texts {
-		t.Errorf("only %d of %d files have the words of pdftotext", right, texts)
+	t.Logf("%d files with text: %d have %d %% of pdftotext's words on page 1, %d more its letters in other words, %d are refused", texts, right, leastWords, letters, refused)
+	if 100*(right+letters) < 95*texts {
+		t.Errorf("only %d of %d files have the words or letters of pdftotext", right+letters, texts)
 	}
 }
 
@@ -130,13 +134,29 @@ func missingWords(want []string, text string) (missing []string) {
 		case have[w] > 0:
 			have[w]--
 		case len(w) >= 4 && strings.Contains(joined, w):
-		case before+after != "" && (strings.Contains(joined, before+w) || strings.Contains(joined, w+after)):
+		case before != "" && strings.Contains(joined, before+w), after != "" && strings.Contains(joined, w+after):
 		default:
 			missing = append(missing, w)
 		}
 	}
 	sort.Strings(missing)
 	return missing
+}
+
+// sameLetters reports whether text has leastWords percent of the letters of want.
+func sameLetters(want, text string) bool {
+	have := map[rune]int{}
+	for _, r := range text {
+		have[r]++
+	}
+	all, found := 0, 0
+	for _, r := range want {
+		all++
+		if have[r]--; have[r] >= 0 {
+			found++
+		}
+	}
+	return 100*found >= leastWords*all
 }
 
 func TestMissingWords(t *testing.T) {

@@ -118,6 +118,8 @@ func wrong(t testing.TB) map[string]struct {
 		"TIFF of large tiles":     {bareTIFF(1, 0, nil, grayTIFF(1, 60_000_000, [2]uint32{322, 1024}, [2]uint32{323, 8})...), "is a damaged TIFF image" + bad},
 		"TIFF of one large strip": {bareTIFF(1, 0, nil, [][2]uint32{{256, 6000}, {257, 6000}, {258, 8}, {259, 8}, {262, 1}, {273, 8}, {279, 9}}...), "is a TIFF image of 6000 x 6000 pixels" + memory},
 		"TIFF of JPEG":            {bareTIFF(1, 0, make([]byte, 9), [][2]uint32{{256, 3}, {257, 3}, {258, 8}, {259, 7}, {262, 1}, {273, 8}, {279, 9}}...), "is a TIFF image" + variant},
+		"TIFF of floats":          {bareTIFF(1, 0, make([]byte, 36), [][2]uint32{{256, 3}, {257, 3}, {258, 32}, {259, 1}, {262, 1}, {273, 8}, {279, 36}, {339, 3}}...), "is a TIFF image" + variant},
+		"TIFF of floats, odd":     {bareTIFF(1, 0, make([]byte, 9), [][2]uint32{{258, 32}, {262, 1}, {339, 3}}...), "is a TIFF image" + variant},
 		"TIFF of other colours":   {bareTIFF(1, 0, make([]byte, 9), [][2]uint32{{256, 3}, {257, 3}, {258, 8}, {262, 6}}...), "is a TIFF image" + variant},
 	}
 }

@@ -19,7 +19,9 @@ const (
 	tagPlanes        = 284
 	tagTileWidth     = 322
 	tagTileHeight    = 323
+	tagFormat        = 339 // of a sample
 	tiffUncompressed = 1
+	unsignedSamples  = 1 // the only tagFormat that is decoded
 	tiffSeparate     = 2 // planes stored one after another
 )
 
@@ -34,6 +36,11 @@ func tiffHeader(s *source, h *header) error {
 	d, err := readDirectory(s, order, dir)
 	if err != nil {
 		return err
+	}
+	// What is not decoded is said first: other checks would call it damaged.
+	switch bits := d.value(tagBits, 1); {
+	case d.value(tagFormat, unsignedSamples) != unsignedSamples, bits != 1 && bits != 8 && bits != 16:
+		return errUnsupported
 	}
 	h.width, h.height = d.value(tagWidth, 0), d.value(tagHeight, 0)
 	if err := h.judge(); err != nil {

@@ -1,0 +1,196 @@
+// Package gitfront runs git for commands in the sandbox, in repositories that have files
+// which the command may not read (hidden) or not change (closed).
+//
+// The sandbox mounts Stub over git. Most subcommands go straight to the real git. For the
+// others, Run computes which hidden and closed paths the subcommand would write, and refuses
+// it before anything changes. To git, hidden files of the index are files that a sparse
+// checkout leaves out (skip-worktree), in a copy of the index. Nothing depends on Run for
+// safety: what bypasses it meets the mounts.
+package gitfront
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Arg is the first argument of a process that must call Run.
+const Arg = "git-front"
+
+// passed lists the subcommands that neither write the working tree nor compare it.
+const passed = "log|show|rev-parse|rev-list|config|branch|tag|remote|fetch|push|clone|init|cat-file|ls-tree|ls-remote|merge-base|for-each-ref|show-ref|symbolic-ref|reflog|blame|shortlog|name-rev|var|version|--version|hash-object|update-ref|gc|count-objects|check-ignore|check-attr|credential|upload-pack|receive-pack|pack-objects|index-pack|unpack-objects|maintenance|help"
+
+// Paths is the message from the server to Run, in the file "paths" of its folder. The folder
+// also holds the program that calls Run, as "front", and each real git, as "N/git".
+type Paths struct {
+	Hidden, Closed []string // existing absolute paths, links resolved
+	Temp           string   // a folder that the command may write
+}
+
+// Stub returns the shell script that is mounted over the git with a number.
+func Stub(folder string, number int) string {
+	real := filepath.Join(folder, strconv.Itoa(number), "git")
+	return "#!/bin/sh\ncase ${0##*/} in git) case $1 in\n" + passed + ") exec " + quote(real) + ` "$@" ;; esac ;; esac` +
+		"\nexec " + quote(filepath.Join(folder, "front")) + " " + Arg + " " + quote(folder) + " " + quote(real) + ` "${0##*/}" "$@"` + "\n"
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// front is one run of git.
+type front struct {
+	Paths
+	real    string
+	globals []string // flags before the subcommand
+	verb    string
+	rest    []string // words after it
+	top     string   // top folder of the working tree
+	hidden  []string // tracked files that are hidden, relative to top
+	closed  []string // closed paths, relative to top
+}
+
+// Run runs git with args: the folder of Stub, the real git, the name by which git was called,
+// and git's arguments. It returns the exit code.
+func Run(args []string) int {
+	if len(args) < 3 {
+		fmt.Fprintln(os.Stderr, Arg+" is how the sandbox runs git; it is not for use by hand")
+		return 2
+	}
+	folder, real, words := args[0], args[1], args[3:]
+	if verb, ok := strings.CutPrefix(args[2], "git-"); ok {
+		words = append([]string{verb}, words...)
+	}
+	f := &front{real: real}
+	text, err := os.ReadFile(filepath.Join(folder, "paths"))
+	if err == nil {
+		err = json.Unmarshal(text, &f.Paths)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "fatal: the sandbox cannot run git: %v\n", err)
+		return 128
+	}
+	f.dropForeignView()
+	if f.parse(words); f.verb == "" || f.find() != nil {
+		return become(real, words)
+	}
+	if touched, hidden := f.touched(); len(touched) > 0 {
+		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden))
+		return 128
+	}
+	if len(f.hidden) == 0 || !slices.Contains(viewing, f.verb) && !slices.Contains(indexing, f.verb) {
+		return become(real, words)
+	}
+	return f.view(words)
+}
+
+// refusal is the error for a subcommand that would write some paths.
+func refusal(verb string, paths []string, hidden bool) string {
+	more := ""
+	if len(paths) > 5 {
+		more = fmt.Sprintf(" and %d more", len(paths)-5)
+		paths = paths[:5]
+	}
+	list := strings.Join(paths, ", ") + more
+	if hidden {
+		return fmt.Sprintf("fatal: git %s would write %s, which the user's rules hide from commands. Nothing was changed; name the other files, as in git commit FILES, or ask the user to run it\n", verb, list)
+	}
+	return fmt.Sprintf("fatal: git %s would change %s, which is protected. Nothing was changed; ask the user to run it\n", verb, list)
+}
+
+// parse splits git's arguments and expands an alias.
+func (f *front) parse(words []string) {
+	i := 0
+	for ; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
+		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"}, words[i]) {
+			i++
+		}
+	}
+	if i >= len(words) {
+		return
+	}
+	f.globals = slices.DeleteFunc(slices.Clone(words[:i]), func(w string) bool {
+		return strings.HasSuffix(w, "-pathspecs") || w == "-p" || w == "--paginate"
+	})
+	f.verb, f.rest = words[i], words[i+1:]
+	for range 5 {
+		if slices.Contains(known, f.verb) {
+			return
+		}
+		alias := strings.Fields(f.line("config", "--get", "alias."+f.verb))
+		if len(alias) == 0 || strings.HasPrefix(alias[0], "!") {
+			return // a shell runs it, and git in it comes here again
+		}
+		for len(alias) > 1 && strings.HasPrefix(alias[0], "-") {
+			alias = alias[1:]
+		}
+		f.verb, f.rest = alias[0], slices.Concat(alias[1:], f.rest)
+	}
+}
+
+// find finds the repository, and the hidden and closed paths in it.
+func (f *front) find() error {
+	out, err := f.git("rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	f.top = strings.TrimSuffix(out, "\n")
+	below := func(paths []string) (out []string) {
+		for _, path := range paths {
+			if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(f.top, "/")+"/"); ok && rel != ".git" && !strings.HasPrefix(rel, ".git/") {
+				out = append(out, rel)
+			}
+		}
+		return out
+	}
+	f.closed, f.hidden = below(f.Closed), below(f.Hidden)
+	if len(f.closed)+len(f.hidden) == 0 {
+		return os.ErrNotExist
+	}
+	f.hidden, err = f.names(f.hidden, "ls-files", "-z", "--full-name")
+	return err
+}
+
+// literal returns pathspecs that match exactly some paths and what is below them.
+func literal(paths []string) (out []string) {
+	for _, path := range paths {
+		out = append(out, ":(top,literal)"+path)
+	}
+	return out
+}
+
+// names returns the paths that git prints with -z, of those in set.
+func (f *front) names(set []string, args ...string) ([]string, error) {
+	if len(set) == 0 {
+		return nil, nil
+	}
+	out, err := f.git(append(append(args, "--"), literal(set)...)...)
+	return split(out), err
+}
+
+func split(out string) []string {
+	names := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// git runs the real git, with the flags before the subcommand, and returns its output.
+func (f *front) git(args ...string) (string, error) {
+	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-c", "core.fsmonitor=false", "-c", "diff.ignoreSubmodules=all"}, args)...)
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=0", "GIT_NOGLOB_PATHSPECS=0", "GIT_ICASE_PATHSPECS=0", "LC_ALL=C")
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// line returns the first line that git prints; "" if it fails.
+func (f *front) line(args ...string) string {
+	out, err := f.git(args...)
+	if err != nil {
+		return ""
+	}
+	out, _, _ = strings.Cut(out, "\n")
+	return out
+}

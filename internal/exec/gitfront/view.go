@@ -1,0 +1,174 @@
+package gitfront
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// viewing lists the subcommands that compare the working tree with the index, and indexing
+// those that change the index.
+var (
+	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index")
+	indexing = strings.Fields("add stage commit stash rm mv reset checkout switch restore merge rebase cherry-pick revert am apply update-index read-tree pull sparse-checkout bisect write-tree mergetool citool submodule")
+	known    = slices.Concat(viewing, indexing)
+)
+
+// viewMark is in the name of each copy of an index.
+const viewMark = ".view-"
+
+// dropForeignView removes GIT_INDEX_FILE from the environment if it names a copy of the index
+// of another repository: a hook may go on to use that repository.
+func (f *front) dropForeignView() {
+	if view := os.Getenv("GIT_INDEX_FILE"); strings.Contains(view, viewMark) {
+		if cmd, err := exec.Command(f.real, "rev-parse", "--absolute-git-dir").Output(); err != nil || filepath.Dir(view) != strings.TrimSpace(string(cmd)) {
+			os.Unsetenv("GIT_INDEX_FILE")
+		}
+	}
+}
+
+// view runs git with a copy of the index in which hidden files are left out of the checkout.
+// If git changed the copy, it replaces the index, without these marks.
+func (f *front) view(words []string) int {
+	index := f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
+	old, err := os.ReadFile(index)
+	if err != nil || strings.Contains(index, viewMark) {
+		return become(f.real, words) // no index yet, or a copy already
+	}
+	view := index + viewMark + strconv.Itoa(os.Getpid())
+	lock := ""
+	if slices.Contains(indexing, f.verb) {
+		lock = index + ".lock"
+		made, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			fmt.Fprintf(os.Stderr, "fatal: Unable to create '%s': File exists.\n\nAnother git process seems to be running in this repository.\n", lock)
+			return 128
+		}
+		if err != nil {
+			lock = ""
+		} else {
+			made.Close()
+			defer os.Remove(lock)
+		}
+	}
+	if lock == "" {
+		view = filepath.Join(f.Temp, "index"+viewMark+strconv.Itoa(os.Getpid()))
+	}
+	defer os.Remove(view)
+	defer os.Remove(view + ".lock")
+	marked, first, err := f.mark(view, old)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "fatal: git cannot leave out the hidden files %s: %v\n", strings.Join(f.hidden, ", "), err)
+		return 128
+	}
+	cmd := exec.Command(f.real, words...)
+	cmd.Args[0] = "git"
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_0=true")
+	if n, err := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT")); err == nil && n > 0 {
+		at := strconv.Itoa(n)
+		cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_"+at+"=true")
+	}
+	signals := make(chan os.Signal, 8) // git gets them, too, and ends by itself
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	err = cmd.Run()
+	if lock != "" {
+		if failed := f.keep(view, lock, index, marked, first); failed != nil {
+			fmt.Fprintf(os.Stderr, "fatal: the index could not be written: %v\n", failed)
+			return 128
+		}
+	}
+	if state := cmd.ProcessState; state != nil {
+		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return 128 + int(status.Signal())
+		}
+		return state.ExitCode()
+	}
+	fmt.Fprintln(os.Stderr, "fatal:", err)
+	return 128
+}
+
+// mark makes the copy of an index. It returns the files that it marked and the copy.
+func (f *front) mark(view string, old []byte) (marked []string, first []byte, err error) {
+	if err := os.WriteFile(view, old, 0o600); err != nil {
+		return nil, nil, err
+	}
+	out, err := f.git(append([]string{"ls-files", "-t", "-z", "--full-name", "--"}, literal(f.hidden)...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, line := range split(out) {
+		if tag, name, ok := strings.Cut(line, " "); ok && tag == "H" && !slices.Contains(marked, name) {
+			marked = append(marked, name)
+		}
+	}
+	if err := f.setMarks(view, "--skip-worktree", marked); err != nil {
+		return nil, nil, err
+	}
+	first, err = os.ReadFile(view)
+	return marked, first, err
+}
+
+// setMarks sets or clears the mark of some files in an index.
+func (f *front) setMarks(index, flag string, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	cmd := exec.Command(f.real, append(slices.Clone(f.globals), "update-index", flag, "-z", "--stdin")...)
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
+	// Names are relative to the top folder, where git runs if it knows the repository.
+	cmd.Args = slices.Concat([]string{f.real}, f.globals, []string{"-C", f.top, "update-index", flag, "-z", "--stdin"})
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// keep makes a changed copy the index, without the marks. lock is the index's lock, which
+// replaces it at once.
+func (f *front) keep(view, lock, index string, marked []string, first []byte) error {
+	now, err := os.ReadFile(view)
+	if errors.Is(err, fs.ErrNotExist) || bytes.Equal(now, first) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-C", f.top, "ls-files", "-z", "--"}, literal(marked))...)
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
+	out, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	if err := f.setMarks(view, "--no-skip-worktree", split(string(out))); err != nil {
+		return err
+	}
+	if now, err = os.ReadFile(view); err != nil {
+		return err
+	}
+	info, err := os.Stat(index)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(lock, now, 0o666), os.Chmod(lock, info.Mode().Perm())); err != nil {
+		return err
+	}
+	return os.Rename(lock, index)
+}
+
+// become replaces this process by the real git.
+func become(real string, words []string) int {
+	err := syscall.Exec(real, append([]string{"git"}, words...), os.Environ())
+	fmt.Fprintln(os.Stderr, "fatal: the sandbox cannot run git:", err)
+	return 128
+}

@@ -1,0 +1,416 @@
+package office
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// openDocument reports whether the file is an OpenDocument file of a kind that is read.
+func (a *archive) openDocument() (kind string, is bool) {
+	f := a.entries["mimetype"]
+	if f == nil || !a.has("content.xml") {
+		return "", false
+	}
+	r, err := f.Open()
+	if err != nil {
+		return "", false
+	}
+	defer r.Close()
+	name, _ := io.ReadAll(io.LimitReader(r, 100))
+	what, is := strings.CutPrefix(strings.TrimSpace(string(name)), "application/vnd.oasis.opendocument.")
+	switch what, _, _ = strings.Cut(what, "-"); what {
+	case "text":
+		return Text, is
+	case "spreadsheet":
+		return Sheet, is
+	case "presentation", "graphics":
+		return Slide, is
+	}
+	return "", false
+}
+
+// odf is an open OpenDocument file.
+type odf struct {
+	*archive
+	notes    []string // footnotes and endnotes
+	comments []string
+	speaker  []string // notes of the present slide
+	number   int      // of the present row of a sheet
+	merged   []string // ranges of the present sheet
+}
+
+func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
+	d := &odf{archive: a}
+	if err := d.encrypted(); err != nil {
+		return nil, err
+	}
+	t, err := a.open("content.xml")
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	switch kind {
+	case Sheet:
+		return d.workbook(t, r)
+	case Slide:
+		return d.presentation(t, r)
+	}
+	lines, err := d.blocks(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range [][]string{d.notes, d.comments} {
+		if len(more) > 0 {
+			lines = append(append(lines, ""), more...)
+		}
+	}
+	p, err := r.lines(tidy(lines))
+	if err != nil {
+		return nil, err
+	}
+	return &Document{Kind: Text, Total: 1, Parts: []Part{p}}, nil
+}
+
+// encrypted returns an error if the file needs a password.
+func (d *odf) encrypted() error {
+	t, err := d.open("META-INF/manifest.xml")
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	locked := d.has("encrypted-package")
+	err = t.each(func(e xml.StartElement) error {
+		locked = locked || e.Name.Local == "encryption-data"
+		return nil
+	})
+	if locked {
+		return needsPassword()
+	}
+	return err
+}
+
+// odfSkipped are elements that are no content: deleted text, styles, and definitions.
+var odfSkipped = map[string]bool{
+	"tracked-changes": true, "styles": true, "automatic-styles": true, "font-face-decls": true, "scripts": true, "forms": true,
+	"sequence-decls": true, "variable-decls": true, "settings": true, "calculation-settings": true,
+	"table-of-content-source": true, "content-validations": true, "shapes": true, "dde-links": true,
+}
+
+// blocks reads the blocks in the element whose start was read last.
+func (d *odf) blocks(t *tokens) (lines []string, err error) {
+	err = t.each(func(e xml.StartElement) error {
+		switch name := e.Name.Local; {
+		case name == "h":
+			text, boxes, err := d.inline(t)
+			level, _ := strconv.Atoi(attr(e, "outline-level"))
+			if text = strings.Join(strings.Fields(text), " "); text != "" {
+				lines = append(lines, "", strings.Repeat("#", min(max(level, 1), 6))+" "+text, "")
+			}
+			lines = append(lines, boxes...)
+			return err
+		case name == "p":
+			text, boxes, err := d.inline(t)
+			lines = append(append(append(lines, ""), strings.Split(text, "\n")...), boxes...)
+			return err
+		case name == "list":
+			items, err := d.list(t, 0)
+			lines = append(append(append(lines, ""), items...), "")
+			return err
+		case name == "table":
+			rows, err := d.table(t)
+			lines = append(append(append(lines, ""), table(rows)...), "")
+			return err
+		case name == "notes" && e.Name.Space == "presentation":
+			var err error
+			d.speaker, err = d.blocks(t)
+			return err
+		case odfSkipped[name]:
+			return t.skip()
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// list reads the items of a list.
+func (d *odf) list(t *tokens, level int) (lines []string, err error) {
+	indent := strings.Repeat("  ", min(level, 9))
+	err = t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "list":
+			items, err := d.list(t, level+1)
+			lines = append(lines, items...)
+			return err
+		case "p", "h":
+			text, boxes, err := d.inline(t)
+			if text != "" {
+				lines = append(lines, indent+"- "+strings.ReplaceAll(text, "\n", "\n"+indent+"  "))
+			}
+			lines = append(lines, boxes...)
+			return err
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// inline reads a paragraph. boxes holds the lines of text boxes in it.
+func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
+	var b strings.Builder
+	err = t.walk(func(e xml.StartElement) error {
+		switch name := e.Name.Local; {
+		case name == "s" && e.Name.Space == "text":
+			n, err := strconv.Atoi(attr(e, "c"))
+			if err != nil {
+				n = 1
+			}
+			b.WriteString(strings.Repeat(" ", min(max(n, 1), 100)))
+		case name == "tab":
+			b.WriteString("\t")
+		case name == "line-break":
+			b.WriteString("\n")
+		case name == "note":
+			mark, err := d.note(t)
+			b.WriteString(mark)
+			return err
+		case name == "annotation":
+			return d.comment(t)
+		case name == "text-box":
+			lines, err := d.blocks(t)
+			boxes = append(boxes, lines...)
+			return err
+		case name == "a" && e.Name.Space == "text":
+			inner, more, err := d.inline(t)
+			boxes = append(boxes, more...)
+			if href := attr(e, "href"); href != "" && !strings.HasPrefix(href, "#") && inner != "" && !strings.Contains(inner, href) {
+				inner = "[" + inner + "](" + href + ")"
+			}
+			b.WriteString(inner)
+			return err
+		case odfSkipped[name], name == "ruby-text", name == "hidden-text":
+			return t.skip()
+		}
+		return nil
+	}, func(s string) error {
+		s = strings.NewReplacer("\n", " ", "\t", " ", "\r", "").Replace(s) // line breaks of the XML
+		b.WriteString(s)
+		return d.hold(len(s) + 8)
+	})
+	return strings.TrimSpace(clean(b.String())), boxes, err
+}
+
+// note reads a footnote or endnote and returns its mark.
+func (d *odf) note(t *tokens) (mark string, err error) {
+	var body []string
+	err = t.each(func(e xml.StartElement) (err error) {
+		switch e.Name.Local {
+		case "note-citation":
+			mark, err = t.content()
+		case "note-body":
+			body, err = d.blocks(t)
+		}
+		return err
+	})
+	mark = "[^" + clean(mark) + "]"
+	d.notes = append(d.notes, mark+": "+joined(body))
+	return mark, err
+}
+
+func joined(lines []string) string {
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), " ")
+}
+
+func (d *odf) comment(t *tokens) error {
+	author := "no author"
+	var body []string
+	err := t.each(func(e xml.StartElement) (err error) {
+		switch e.Name.Local {
+		case "creator":
+			author, err = t.content()
+		case "date", "date-string", "creator-initials":
+			return t.skip()
+		case "p", "list":
+			var text string
+			text, _, err = d.inline(t)
+			body = append(body, text)
+		}
+		return err
+	})
+	d.comments = append(d.comments, "[comment by "+clean(author)+": "+joined(body)+"]")
+	return err
+}
+
+// table reads a table of a text.
+func (d *odf) table(t *tokens) (rows [][]string, err error) {
+	err = t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "table-row":
+			cells, err := d.row(t, false)
+			if len(cells) > 0 {
+				rows = append(rows, cells)
+			}
+			return err
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// row reads the cells of a row.
+func (d *odf) row(t *tokens, formulas bool) (cells []string, err error) {
+	col := 0
+	err = t.each(func(e xml.StartElement) error {
+		name := e.Name.Local
+		if name != "table-cell" && name != "covered-table-cell" {
+			return nil
+		}
+		n, err := strconv.Atoi(attr(e, "number-columns-repeated"))
+		if err != nil || n < 1 {
+			n = 1
+		}
+		wide, _ := strconv.Atoi(attr(e, "number-columns-spanned"))
+		high, _ := strconv.Atoi(attr(e, "number-rows-spanned"))
+		if wide > 1 || high > 1 {
+			d.merged = append(d.merged, fmt.Sprintf("%s%d:%s%d", column(col), d.number, column(col+max(wide, 1)-1), d.number+max(high, 1)-1))
+		}
+		lines, err := d.blocks(t)
+		text := strings.Trim(strings.Join(tidy(lines), "\n"), "\n")
+		text = strings.ReplaceAll(text, "\n\n", "\n")
+		if f := attr(e, "formula"); formulas && f != "" {
+			text = clean(strings.TrimPrefix(f, "of:"))
+		}
+		if text != "" && col < maxColumns {
+			for len(cells) < col {
+				cells = append(cells, "")
+			}
+			for range min(n, maxColumns-col) {
+				cells = append(cells, text)
+			}
+			err2 := d.hold(n * len(text))
+			if err == nil {
+				err = err2
+			}
+		}
+		col += n
+		return err
+	})
+	return cells, err
+}
+
+func (d *odf) workbook(t *tokens, r Request) (*Document, error) {
+	// Names come first, because an answer names the sheets it leaves out.
+	var sheets []sheet
+	names, err := d.open("content.xml")
+	if err != nil {
+		return nil, err
+	}
+	defer names.close()
+	hidden, style := map[string]bool{}, ""
+	err = names.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "style":
+			style = attr(e, "name")
+		case "table-properties":
+			hidden[style] = attr(e, "display") == "false"
+		case "table":
+			s := sheet{name: attr(e, "name")}
+			if hidden[attr(e, "style-name")] {
+				s.state = "hidden"
+			}
+			sheets = append(sheets, s)
+			return names.skip()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	first, last, err := r.span(Sheet, len(sheets))
+	if err != nil {
+		return nil, err
+	}
+	at := 0
+	next := func(p *page) (int, []string, error) {
+		var merged []string
+		found := false
+		err := t.each(func(e xml.StartElement) error {
+			if e.Name.Local != "table" {
+				return nil
+			}
+			if at++; at < first {
+				return t.skip()
+			}
+			found = true
+			var err error
+			if merged, err = d.sheet(t, p, r.Formulas); err != nil {
+				return err
+			}
+			return io.EOF
+		})
+		if err == io.EOF && found {
+			err = nil // the next each goes on where this one stopped
+		}
+		return 0, mergedNote(merged), err
+	}
+	return fillSheets(sheets, first, last, r, func(_ sheet, p *page) (int, []string, error) { return next(p) })
+}
+
+// sheet reads the rows of a sheet, and returns merged ranges.
+func (d *odf) sheet(t *tokens, p *page, formulas bool) (merged []string, err error) {
+	number := 1
+	d.merged = nil
+	err = t.each(func(e xml.StartElement) error {
+		switch {
+		case e.Name.Local == "table-row":
+			n, err := strconv.Atoi(attr(e, "number-rows-repeated"))
+			if err != nil || n < 1 {
+				n = 1
+			}
+			d.number = number
+			d.text = maxText // the rows of a sheet are limited by the answer
+			cells, err := d.row(t, formulas)
+			if err != nil {
+				return err
+			}
+			if len(cells) > 0 {
+				for i := range min(n, 1<<20) {
+					p.add(number+i, slices.Clone(cells))
+					if p.next > 0 {
+						p.lastRow = max(p.lastRow, number+n-1)
+						break
+					}
+				}
+			}
+			number += n
+		case odfSkipped[e.Name.Local]:
+			return t.skip()
+		}
+		return nil
+	})
+	return d.merged, err
+}
+
+func (d *odf) presentation(t *tokens, r Request) (*Document, error) {
+	var slides []Part
+	err := t.each(func(e xml.StartElement) error {
+		switch {
+		case odfSkipped[e.Name.Local]:
+			return t.skip()
+		case e.Name.Local != "page":
+			return nil
+		}
+		d.speaker = nil
+		lines, err := d.blocks(t)
+		slides = append(slides, Part{Text: slideText(append(lines, d.comments...), d.speaker)})
+		d.comments = nil
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fillSlides(len(slides), r, func(n int) (Part, error) { return slides[n-1], nil })
+}

@@ -1,0 +1,207 @@
+package office
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+)
+
+// presentation is an open .pptx file.
+type presentation struct{ *archive }
+
+func readPresentation(a *archive, main string, r Request) (*Document, error) {
+	rels, err := a.relations(main)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.open(main)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	var slides []string
+	err = t.each(func(e xml.StartElement) error {
+		if e.Name.Local == "sldId" {
+			slides = append(slides, rels[prefixed(e, "id")].target)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := presentation{a}
+	return fillSlides(len(slides), r, func(n int) (Part, error) { return p.slide(slides[n-1]) })
+}
+
+// fillSlides reads slides while the budget lasts.
+func fillSlides(total int, r Request, read func(n int) (Part, error)) (*Document, error) {
+	first, last, err := r.span(Slide, total)
+	if err != nil {
+		return nil, err
+	}
+	doc := &Document{Kind: Slide, Total: total}
+	used := 0
+	for n := first; n <= last; n++ {
+		part, err := read(n)
+		if err != nil {
+			return nil, err
+		}
+		if used += len(part.Text) + len(part.Name); used > r.Budget && n > first {
+			doc.Next = n
+			break
+		}
+		if len(part.Text) > r.Budget {
+			part.Text = strings.ToValidUTF8(part.Text[:r.Budget], "")
+			part.Notes = append(part.Notes, "the rest of the slide does not fit")
+		}
+		part.Number = n
+		doc.Parts = append(doc.Parts, part)
+	}
+	return doc, nil
+}
+
+// slide reads a slide with its notes.
+func (p presentation) slide(name string) (Part, error) {
+	var part Part
+	title, hidden, lines, err := p.shapes(name, false)
+	if err != nil {
+		return part, err
+	}
+	part.Name = title
+	if hidden {
+		part.Detail = "hidden"
+	}
+	rels, err := p.relations(name)
+	if err != nil {
+		return part, err
+	}
+	var notes []string
+	for _, r := range rels {
+		switch r.kind {
+		case "diagramData":
+			_, _, more, err := p.shapes(r.target, false)
+			if err != nil {
+				return part, err
+			}
+			lines = append(lines, more...)
+		case "notesSlide":
+			if _, _, notes, err = p.shapes(r.target, true); err != nil {
+				return part, err
+			}
+		}
+	}
+	part.Text = slideText(lines, notes)
+	return part, nil
+}
+
+// slideText returns the text of a slide, followed by its notes.
+func slideText(lines, notes []string) string {
+	text := strings.Join(tidy(lines), "\n")
+	if notes = tidy(notes); len(notes) > 0 {
+		text += "\n\nNotes:\n" + strings.Join(notes, "\n")
+	}
+	return strings.TrimSpace(text)
+}
+
+// shapes reads the texts of a slide. bodyOnly selects those of notes, and leaves out the
+// picture, date and number of a page of notes.
+func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden bool, lines []string, err error) {
+	t, err := p.open(name)
+	if err != nil {
+		return "", false, nil, err
+	}
+	defer t.close()
+	place := "" // the placeholder that the present shape fills
+	err = t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "sld":
+			hidden = attr(e, "show") == "0" || attr(e, "show") == "false"
+		case "sp", "pic", "graphicFrame", "cxnSp":
+			place = ""
+		case "ph":
+			place = firstOf(attr(e, "type"), "body")
+		case "txBody", "t": // t: of a diagram
+			paragraphs, err := p.paragraphs(t, e.Name.Local == "t", place == "body")
+			switch {
+			case err != nil || bodyOnly && place != "body", place == "sldNum", place == "dt":
+			case title == "" && (place == "title" || place == "ctrTitle"):
+				title = clean(strings.Join(strings.Fields(strings.Join(paragraphs, " ")), " "))
+			default:
+				lines = append(append(lines, ""), paragraphs...)
+			}
+			return err
+		case "tbl":
+			rows, err := p.table(t)
+			lines = append(append(append(lines, ""), table(rows)...), "")
+			return err
+		case "Fallback":
+			return t.skip()
+		}
+		return nil
+	})
+	return title, hidden, lines, err
+}
+
+// paragraphs reads the paragraphs of the element whose start was read last. items makes
+// them items of a list.
+func (p presentation) paragraphs(t *tokens, one, items bool) (lines []string, err error) {
+	var b strings.Builder
+	level := 0
+	flush := func() {
+		text := strings.TrimSpace(clean(b.String()))
+		b.Reset()
+		if text == "" {
+			return
+		}
+		indent := strings.Repeat("  ", min(max(level, 0), 9))
+		if items || level > 0 {
+			text = indent + "- " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ")
+		}
+		lines = append(lines, strings.Split(text, "\n")...)
+	}
+	err = t.walk(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "p":
+			flush()
+			level = 0
+		case "pPr":
+			level, _ = strconv.Atoi(attr(e, "lvl"))
+		case "br":
+			b.WriteString("\n")
+		case "tab":
+			b.WriteString("\t")
+		case "t":
+			s, err := t.content()
+			b.WriteString(s)
+			if err == nil {
+				err = p.hold(len(s) + 8)
+			}
+			return err
+		}
+		return nil
+	}, func(s string) error {
+		if one {
+			b.WriteString(s)
+		}
+		return nil
+	})
+	flush()
+	return lines, err
+}
+
+func (p presentation) table(t *tokens) (rows [][]string, err error) {
+	err = t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "tr":
+			rows = append(rows, nil)
+		case "tc":
+			lines, err := p.paragraphs(t, false, false)
+			if n := len(rows) - 1; n >= 0 {
+				rows[n] = append(rows[n], strings.Join(lines, "\n"))
+			}
+			return err
+		}
+		return nil
+	})
+	return rows, err
+}

@@ -1,0 +1,328 @@
+package office
+
+import (
+	"encoding/xml"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// word is an open .docx file.
+type word struct {
+	*archive
+	rels     map[string]relation
+	headings map[string]int     // level of a heading, by id of its style
+	lists    map[string]listRef // list of paragraphs, by id of their style
+	ordered  map[string]bool    // whether a list is numbered, by "number/level"
+}
+
+// listRef refers to a level of a list.
+type listRef struct {
+	num   string
+	level int
+}
+
+func readWord(a *archive, main string, r Request) (*Document, error) {
+	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}, ordered: map[string]bool{}}
+	var err error
+	if w.rels, err = a.relations(main); err != nil {
+		return nil, err
+	}
+	if err := w.styles(related(w.rels, "styles")); err != nil {
+		return nil, err
+	}
+	if err := w.numbering(related(w.rels, "numbering")); err != nil {
+		return nil, err
+	}
+	lines, err := w.part(main)
+	if err != nil {
+		return nil, err
+	}
+	for _, extra := range []struct{ kind, element, name string }{
+		{"footnotes", "footnote", "[^%s]: "}, {"endnotes", "endnote", "[^e%s]: "}, {"comments", "comment", "[comment %s by %s: "},
+	} {
+		notes, err := w.notes(related(w.rels, extra.kind), extra.element, extra.name)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, notes...)
+	}
+	for _, kind := range []string{"header", "footer"} {
+		running, err := w.running(kind)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, running...)
+	}
+	p, err := r.lines(tidy(lines))
+	if err != nil {
+		return nil, err
+	}
+	return &Document{Kind: Text, Total: 1, Parts: []Part{p}}, nil
+}
+
+// tidy removes blank lines at the ends, and all but one of several.
+func tidy(lines []string) []string {
+	lines = slices.CompactFunc(lines, func(a, b string) bool { return a == "" && b == "" })
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for n := len(lines); n > 0 && lines[n-1] == ""; n-- {
+		lines = lines[:n-1]
+	}
+	return lines
+}
+
+// part reads the paragraphs of a part as lines of Markdown.
+func (w *word) part(name string) (lines []string, err error) {
+	t, err := w.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return w.blocks(t)
+}
+
+// styles finds the styles of headings and lists.
+func (w *word) styles(part string) error {
+	t, err := w.open(part)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	based := map[string]string{}
+	err = t.each(func(e xml.StartElement) error {
+		if e.Name.Local != "style" {
+			return nil
+		}
+		id := attr(e, "styleId")
+		var list listRef
+		return t.each(func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "name":
+				name := strings.ToLower(attr(e, "val"))
+				if level, is := strings.CutPrefix(name, "heading "); is {
+					if n, err := strconv.Atoi(level); err == nil {
+						w.headings[id] = n
+					}
+				} else if name == "title" {
+					w.headings[id] = 1
+				}
+			case "basedOn":
+				based[id] = attr(e, "val")
+			case "outlineLvl":
+				if n, err := strconv.Atoi(attr(e, "val")); err == nil && n < 9 && w.headings[id] == 0 {
+					w.headings[id] = n + 1
+				}
+			case "numId":
+				list.num = attr(e, "val")
+				w.lists[id] = list
+			case "ilvl":
+				list.level, _ = strconv.Atoi(attr(e, "val"))
+			}
+			return nil
+		})
+	})
+	for id := range based {
+		for from, steps := based[id], 0; from != "" && steps < 10; from, steps = based[from], steps+1 {
+			if _, own := w.headings[id]; !own && w.headings[from] > 0 {
+				w.headings[id] = w.headings[from]
+			}
+			if _, own := w.lists[id]; !own && w.lists[from].num != "" {
+				w.lists[id] = w.lists[from]
+			}
+		}
+	}
+	return err
+}
+
+// numbering finds which lists are numbered.
+func (w *word) numbering(part string) error {
+	t, err := w.open(part)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	abstract, level, num := "", "", ""
+	formats := map[string]string{}
+	return t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "abstractNum":
+			abstract = attr(e, "abstractNumId")
+		case "lvl":
+			level = attr(e, "ilvl")
+		case "numFmt":
+			formats[abstract+"/"+level] = attr(e, "val")
+		case "num":
+			num = attr(e, "numId")
+		case "abstractNumId":
+			for l := range 9 {
+				f := formats[attr(e, "val")+"/"+strconv.Itoa(l)]
+				w.ordered[num+"/"+strconv.Itoa(l)] = f != "" && f != "bullet" && f != "none"
+			}
+		}
+		return nil
+	})
+}
+
+// skipped are the elements whose content is not text of the document: properties, deleted
+// text, and the copy of a text box for old readers.
+var skipped = map[string]bool{
+	"del": true, "moveFrom": true, "Fallback": true, "sectPr": true, "tblPr": true, "tblGrid": true, "trPr": true,
+	"sdtPr": true, "instrText": true, "delText": true, "delInstrText": true, "rubyPr": true, "rt": true,
+}
+
+// blocks reads the paragraphs and tables in the element whose start was read last.
+func (w *word) blocks(t *tokens) (lines []string, err error) {
+	err = t.each(func(e xml.StartElement) error {
+		switch name := e.Name.Local; {
+		case name == "p":
+			p := &paragraph{word: w}
+			if err := p.read(t); err != nil {
+				return err
+			}
+			lines = append(lines, p.lines(lines)...)
+			return w.hold(p.text.Len() + 16)
+		case name == "tbl":
+			rows, err := w.table(t)
+			if err != nil {
+				return err
+			}
+			lines = append(append(append(lines, ""), table(rows)...), "")
+		case skipped[name]:
+			return t.skip()
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// table reads the rows of a table. Each cell that spans several has the text once.
+func (w *word) table(t *tokens) (rows [][]string, err error) {
+	err = t.each(func(e xml.StartElement) error {
+		switch name := e.Name.Local; {
+		case name == "tr":
+			deleted := false
+			var cells []string
+			err := t.each(func(e xml.StartElement) error {
+				switch name := e.Name.Local; {
+				case name == "trPr":
+					return t.each(func(e xml.StartElement) error {
+						deleted = deleted || e.Name.Local == "del"
+						return nil
+					})
+				case name == "tc":
+					text, span, err := w.tableCell(t)
+					cells = append(cells, text)
+					for range min(span, 64) - 1 {
+						cells = append(cells, "")
+					}
+					return err
+				case skipped[name]:
+					return t.skip()
+				}
+				return nil
+			})
+			if !deleted {
+				rows = append(rows, cells)
+			}
+			return err
+		case skipped[name]:
+			return t.skip()
+		}
+		return nil
+	})
+	return rows, err
+}
+
+func (w *word) tableCell(t *tokens) (text string, span int, err error) {
+	span = 1
+	var lines []string
+	err = t.each(func(e xml.StartElement) error {
+		switch name := e.Name.Local; {
+		case name == "gridSpan":
+			if n, err := strconv.Atoi(attr(e, "val")); err == nil {
+				span = n
+			}
+		case name == "p":
+			p := &paragraph{word: w}
+			if err := p.read(t); err != nil {
+				return err
+			}
+			lines = append(lines, p.lines(lines)...)
+			return w.hold(p.text.Len() + 8)
+		case name == "tbl":
+			rows, err := w.table(t)
+			for _, r := range rows {
+				lines = append(lines, strings.Join(r, "; "))
+			}
+			return err
+		case skipped[name]:
+			return t.skip()
+		}
+		return nil
+	})
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+	return strings.Join(lines, "\n"), span, err
+}
+
+// notes reads footnotes, endnotes or comments. format has the id, and for comments the
+// author.
+func (w *word) notes(part, element, format string) (lines []string, err error) {
+	t, err := w.open(part)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	err = t.each(func(e xml.StartElement) error {
+		if e.Name.Local != element {
+			return nil
+		}
+		kind, id := attr(e, "type"), attr(e, "id")
+		own, err := w.blocks(t)
+		own = slices.DeleteFunc(own, func(l string) bool { return l == "" })
+		if err != nil || len(own) == 0 || kind == "separator" || kind == "continuationSeparator" || kind == "continuationNotice" {
+			return err
+		}
+		text := strings.TrimSpace(strings.Join(own, " "))
+		if element == "comment" {
+			text = fmt.Sprintf(format, id, clean(firstOf(attr(e, "author"), "no author"))) + text + "]"
+		} else {
+			text = fmt.Sprintf(format, id) + text
+		}
+		lines = append(lines, text)
+		return nil
+	})
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines, err
+}
+
+// running reads headers or footers, each text once.
+func (w *word) running(kind string) (lines []string, err error) {
+	var parts []string
+	for _, r := range w.rels {
+		if r.kind == kind {
+			parts = append(parts, r.target)
+		}
+	}
+	slices.SortFunc(parts, func(a, b string) int { return strings.Compare(path.Base(a), path.Base(b)) })
+	for _, part := range slices.Compact(parts) {
+		own, err := w.part(part)
+		if err != nil {
+			return nil, err
+		}
+		own = slices.DeleteFunc(own, func(l string) bool { return l == "" })
+		line := "[" + kind + ": " + strings.TrimSpace(strings.Join(own, " ")) + "]"
+		if len(own) > 0 && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 0 {
+		lines = append([]string{""}, lines...)
+	}
+	return lines, nil
+}
