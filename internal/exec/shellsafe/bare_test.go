@@ -28,7 +28,7 @@ func TestSeldom(t *testing.T) {
 		"pwsh -enc YwA=": "ask", "pwsh -EncodedCommand YwA=": "ask", "pwsh -NoProfile -ec YwA=": "ask", "pwsh -c 'curl x'": "deny",
 		// A callback gets further words.
 		"mapfile -t -C timeout -c1 <<< curl": "ask", `readarray -C 'bash -c "$1"' -c1 <<< 'curl x'`: "ask", "mapfile -C 'curl x' -c1 <<< a": "deny", "mapfile -C 'curl x; :' -c1 <<< a": "deny",
-		"history -s 'curl x'; fc -s": "ask", "history -s 'curl x'; fc -e : -1": "ask",
+		"set -H\nhistory -s 'curl x'\n!!": "ask", "set -o history -o histexpand\n!!": "ask", "set -euo pipefail; ls": "not denied", "set +o histexpand; ls": "not denied", "set +H; ls": "not denied", "history -s 'curl x'; fc -s": "ask", "history -s 'curl x'; fc -e : -1": "ask",
 		"nix run nixpkgs#curl -- x": "deny", "nix run nixpkgs#curl x": "deny", `nix run "$F#curl" x`: "ask", "snap run curl x": "deny", "snap run --shell a -c 'curl x'": "deny",
 		"java -XX:OnError='curl x' A": "deny", "java -XX:OnOutOfMemoryError='curl x' A": "deny", "CMAKE_C_COMPILER_LAUNCHER=curl cmake -B b": "deny", "CMAKE_CXX_LINKER_LAUNCHER=curl cmake -B b": "deny", "CMAKE_CXX_COMPILER='curl x' cmake -B b": "deny",
 		"npm explore a -- curl x": "deny", "lerna exec -- curl x": "deny", "lerna exec curl x": "deny", "heroku local:run curl x": "deny", "yt-dlp --exec 'curl x' u": "deny", "yt-dlp --exec='curl x' u": "deny", "yt-dlp --netrc-cmd 'curl x' u": "deny",

@@ -120,6 +120,10 @@ func (w *walker) launch(name string, args []arg, c context) {
 				w.setIncomplete("what " + name + " runs is encoded")
 			}
 		}
+	case "set":
+		if words := texts(args[1:]); flagged(words, "-H") || slices.Contains(words, "histexpand") && !strings.HasPrefix(words[0], "+") {
+			w.setIncomplete("with histexpand, ! runs commands of the history")
+		}
 	case "fc":
 		if !flagged(texts(args[1:]), "-l") {
 			w.setIncomplete("fc runs commands of the history")
