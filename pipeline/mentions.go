@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -44,7 +45,7 @@ func (c *call) mentions(ctx context.Context) (list []policy.Target, err error) {
 	walk = func(v any) {
 		switch v := v.(type) {
 		case string:
-			for _, path := range pathsOf(v, view.Dir, view.Roots, c.p.Home) {
+			for _, path := range spelled(v, view.Dir, view.Roots, c.p.Home) {
 				if seen[path] || err != nil || len(seen) > maxMentioned {
 					continue
 				}
@@ -76,6 +77,23 @@ func (c *call) mentions(ctx context.Context) (list []policy.Target, err error) {
 	}
 	walk(input)
 	return list, err
+}
+
+// position matches what may follow a path: a line and column, as in a.go:12:3, or a fragment.
+var position = regexp.MustCompile(`(:\d+(-\d+)?){1,2}$|#[^/]*$`)
+
+// spelled returns the paths that a string may stand for, as written, without a position
+// behind it, and without the @ that marks a file in many prompts.
+func spelled(text, dir string, roots []string, home string) []string {
+	text = strings.TrimSpace(text)
+	list := pathsOf(text, dir, roots, home)
+	if len(text) > maxMention {
+		return list
+	}
+	if bare := strings.TrimPrefix(position.ReplaceAllString(text, ""), "@"); bare != text {
+		list = append(list, pathsOf(bare, dir, roots, home)...)
+	}
+	return list
 }
 
 // pathsOf returns the absolute paths that a string may stand for: a path, or a file URI. A

@@ -38,6 +38,8 @@ func TestMentions(t *testing.T) {
 		for input, want := range map[string]policy.Behavior{
 			`{"path":".env"}`: policy.Deny, `{"path":"./.env"}`: policy.Deny, `{"path":"ROOT/.env"}`: policy.Deny, `{"path":"sub/none/.env"}`: policy.Deny, `{"uri":"file://ROOT/.env"}`: policy.Deny, `{"uri":"FILE://localhostROOT/.env"}`: policy.Deny, `{"uri":"file:ROOT/%2eenv"}`: policy.Deny, `{"uri":"file:.env"}`: policy.Deny, `{"uri":"file://./.env"}`: policy.Deny,
 			`{"paths":["plain.txt","secrets/a"]}`: policy.Deny, `{"a":{"b":[{"c":"x/../secrets/a"}]}}`: policy.Deny, `{"path":"link/a"}`: policy.Deny, `{"files":{"secrets/a":"content"}}`: policy.Deny, `{"path":" secrets/a "}`: policy.Deny, `{"path":"word"}`: policy.Deny, `{"path":"/srv/x/y"}`: policy.Deny,
+			`{"path":".env:1"}`: policy.Deny, `{"path":"ROOT/.env:12:3"}`: policy.Deny, `{"path":"secrets/a#L1-L9"}`: policy.Deny, `{"path":"@.env"}`: policy.Deny, `{"path":"@secrets/a:3-7"}`: policy.Deny, `{"path":"word:3"}`: policy.Deny, `{"uri":"file://ROOT/.env#L1"}`: policy.Deny, `{"path":"@link/a"}`: policy.Deny,
+			`{"name":"@scope/.envx"}`: policy.Allow, `{"text":"a: #word"}`: policy.Allow, `{"text":"plain.txt:3"}`: policy.Allow,
 			`{"path":"asked/f"}`: policy.Ask, `{"path":"docs/x.md"}`: docs,
 			`{"path":"plain.txt"}`: policy.Allow, `{"text":"do not read .env"}`: policy.Allow, `{"secrets":"x"}`: policy.Allow, `{"uri":"https://x.example/.env"}`: policy.Allow, `{"text":"line\n.env"}`: policy.Allow, `{"n":1,"b":true,"z":null}`: policy.Allow, `{}`: policy.Allow, `{"path":"/srv/y"}`: policy.Allow,
 		} {

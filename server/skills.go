@@ -118,7 +118,7 @@ func (s *Server) permitted(ctx context.Context, set *skills.Set, uri string) err
 	ticket, full := conv.lane.Arrive()
 	if r.Ticket = ticket; full != nil {
 		s.Pipeline.Refused(ctx, r, full)
-		return errors.New("Read" + tooMany)
+		return errors.New(r.Tool + tooMany)
 	}
 	resp, err := s.run(ctx, r)
 	if err != nil || !resp.Failed {

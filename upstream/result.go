@@ -13,10 +13,14 @@ import (
 	"mcp-toolset/tools"
 )
 
-// ownMeta lists prefixes of keys in _meta that concern one connection between a
-// client and a server, or that programs expect from this server only. They are
-// not passed on.
-var ownMeta = []string{"io.modelcontextprotocol/", "mcp-toolset/"}
+// reserved reports whether a key in _meta is not passed on: programs expect it from this
+// server only, or the protocol reserves its prefix, in which a label is modelcontextprotocol
+// or mcp (https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta).
+func reserved(key string) bool {
+	prefix, _, ok := strings.Cut(strings.ToLower(strings.TrimSpace(key)), "/")
+	labels := strings.Split(prefix, ".")
+	return ok && (prefix == "mcp-toolset" || len(labels) > 1 && (slices.Contains(labels, "modelcontextprotocol") || slices.Contains(labels, "mcp")))
+}
 
 // response converts the raw result of a call.
 func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
@@ -84,9 +88,7 @@ func (s *server) protocolFault(what string) error {
 // meta returns the metadata of a result that is passed on, or nil if there is
 // none.
 func meta(fields map[string]json.RawMessage) map[string]any {
-	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool {
-		return slices.ContainsFunc(ownMeta, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(key)), prefix) })
-	})
+	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool { return reserved(key) })
 	if len(fields) == 0 {
 		return nil
 	}

@@ -50,9 +50,9 @@ var launchers = map[string]launcher{
 	"nix": {sh: "develop shell", none: true, exec: "-c --command"}, "nix-shell": {sh: "always", none: true, c: "--run --command"}, "devbox": {sh: "shell", verbs: "run"}, "guix": {sh: "shell environment", verbs: "shell environment", dash: true}, "just": {none: true, exec: "-c --command", c: "--shell"}, "nodemon": {none: true, c: "-x --exec"}, "bazel": {none: true, c: "--run_under"}, "bazelisk": {none: true, c: "--run_under"}, "go": {none: true, c: "-exec --exec -toolexec --toolexec -vettool --vettool"}, "pwsh": {none: true, c: "-c -Command --command"},
 	"op": {verbs: "run", dash: true}, "doppler": {verbs: "run", dash: true, c: "--command"}, "chamber": {verbs: "exec", dash: true, skip: 1}, "aws-vault": {sh: "exec", verbs: "exec", dash: true, skip: 1}, "infisical": {verbs: "run", dash: true, c: "--command"}, "sops": {verbs: "exec-env exec-file", skip: 1}, "ip": {verbs: "exec", ahead: "netns vrf", skip: 1, vals: "-n -netns"}, "wsl": {none: true, exec: "-e --exec --"}, "flatpak": {none: true, c: "--command"},
 	// Other hosts and containers.
-	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lxc": {sh: "shell", apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {sh: "ssh", none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
+	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lerna": {verbs: "exec", dash: true}, "snap": {verbs: "run", c: "-c"}, "java": {none: true, c: "-XX:OnError -XX:OnOutOfMemoryError"}, "yt-dlp": {none: true, c: "--exec --exec-before-download --netrc-cmd --downloader"}, "lxc": {sh: "shell", apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {sh: "ssh", none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
 	"ssh": {sh: "always", host: true, vals: sshVals}, "autossh": {sh: "always", host: true, vals: sshVals + " -M"}, "mosh": {sh: "always", host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
-	"machinectl": {sh: "shell login", apart: true, verbs: "shell", vals: "-E --setenv --uid -H --host -M --machine", skip: 1}, "distrobox": {sh: "enter", verbs: "enter", vals: "-n --name -a --additional-flags", dash: true, skip: 1}, "toolbox": {sh: "enter", verbs: "run", vals: "-c --container -d --distro -r --release"}, "crictl": {apart: true, verbs: "exec", vals: "-r --runtime-endpoint --timeout", skip: 1}, "ctr": {apart: true, verbs: "exec", ahead: "task tasks t", vals: "-n --namespace -a --address --exec-id --cwd --user", skip: 1}, "heroku": {apart: true, verbs: "run", vals: "-a --app -s --size"}, "fly": {apart: true, none: true, c: "-C --command"}, "flyctl": {apart: true, none: true, c: "-C --command"},
+	"machinectl": {sh: "shell login", apart: true, verbs: "shell", vals: "-E --setenv --uid -H --host -M --machine", skip: 1}, "distrobox": {sh: "enter", verbs: "enter", vals: "-n --name -a --additional-flags", dash: true, skip: 1}, "toolbox": {sh: "enter", verbs: "run", vals: "-c --container -d --distro -r --release"}, "crictl": {apart: true, verbs: "exec", vals: "-r --runtime-endpoint --timeout", skip: 1}, "ctr": {apart: true, verbs: "exec", ahead: "task tasks t", vals: "-n --namespace -a --address --exec-id --cwd --user", skip: 1}, "heroku": {apart: true, verbs: "run run:detached run:inside local:run", vals: "-a --app -s --size"}, "fly": {apart: true, none: true, c: "-C --command"}, "flyctl": {apart: true, none: true, c: "-C --command"},
 	// Flags that name a command.
 	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "launchctl": {verbs: "submit", dash: true}, "helm": {none: true, c: "--post-renderer"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
 	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
@@ -98,6 +98,35 @@ func (w *walker) launch(name string, args []arg, c context) {
 			if text, used, is := commandFlag("-s --shell", args[i].text, args[i+1:]); is {
 				w.reparse(text, args[i+used].lit, c)
 			}
+		}
+	case "npm": // npm explore PACKAGE -- COMMAND
+		if at := slices.IndexFunc(args, func(a arg) bool { return a.val == "--" }); at > 2 && args[1].val == "explore" {
+			w.inner(args[at+1:], c)
+		}
+	case "nix": // nix run FLAKE#PROGRAM -- WORDS
+		for i := 2; i < len(args) && args[1].val == "run"; i++ {
+			if _, program, ok := strings.Cut(args[i].text, "#"); ok {
+				rest := args[i+1:]
+				if len(rest) > 0 && rest[0].val == "--" {
+					rest = rest[1:]
+				}
+				w.inner(append([]arg{{text: program, val: program, lead: program, lit: args[i].lit}}, rest...), c)
+				break
+			}
+		}
+	case "pwsh", "powershell":
+		for i := 1; i < len(args); i++ {
+			if v := strings.ToLower(args[i].val); v == "-ec" || len(v) > 1 && strings.HasPrefix("-encodedcommand", v) && v != "-" {
+				w.setIncomplete("what " + name + " runs is encoded")
+			}
+		}
+	case "set":
+		if words := texts(args[1:]); flagged(words, "-H") || slices.Contains(words, "histexpand") && !strings.HasPrefix(words[0], "+") {
+			w.setIncomplete("with histexpand, ! runs commands of the history")
+		}
+	case "fc":
+		if !flagged(texts(args[1:]), "-l") {
+			w.setIncomplete("fc runs commands of the history")
 		}
 	case "sed", "gsed":
 		w.sedRuns(args, c)
@@ -304,7 +333,10 @@ func (w *walker) makeRuns(args []arg, c context) {
 		v := args[i].text
 		for _, assign := range []string{"SHELL=", "SHELL:=", "SHELL::=", "SHELL?=", "SHELL+=", "SHELL!=", "MAKE=", ".SHELLFLAGS="} {
 			if cmd, ok := strings.CutPrefix(v, assign); ok {
-				w.reparse(strings.TrimLeft(cmd, "- "), args[i].lit, c)
+				if cmd = strings.TrimLeft(cmd, "- "); has(shells, base(cmd)) {
+					continue // the word names the shell, not the command it runs
+				}
+				w.reparse(cmd, args[i].lit, c)
 			}
 		}
 		name, text, eq := strings.Cut(v, "=")

@@ -16,8 +16,10 @@ var publishing = map[string][]string{
 	"sl":     {"push", "pr submit"},
 	"fossil": {"push", "sync"},
 	"bzr":    {"push"}, "brz": {"push"}, "darcs": {"push"}, "pijul": {"push"},
-	"arc": {"diff", "land"},
-	"az":  {"repos pr create", "repos pr update", "repos create"},
+	"arc":  {"diff", "land"},
+	"helm": {"push"}, "oras": {"push"}, "hf": {"upload", "repo create"}, "huggingface-cli": {"upload", "repo create"},
+	"vercel": {"deploy"}, "netlify": {"deploy"}, "wrangler": {"deploy", "publish", "pages deploy"}, "firebase": {"deploy"}, "fly": {"deploy"}, "flyctl": {"deploy"}, "gcloud": {"app deploy", "run deploy", "functions deploy"},
+	"az": {"repos pr create", "repos pr update", "repos create"},
 }
 
 // Publishes returns the program and subcommand if the command shows something to others, as in

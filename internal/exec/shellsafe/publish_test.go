@@ -10,6 +10,7 @@ func TestPublishes(t *testing.T) {
 		"gh repo create x --public": "gh repo create", "gh -R a/b pr create -f": "gh pr create", "gh pr -R a/b merge 5": "gh pr merge", "gh pr new": "gh pr create", "gh pr comment 5 -b 'use --dry-run'": "gh pr comment", "gh pr create --dry-run": "", "gh issue create": "gh issue create", "gh issue comment 5": "gh issue comment", "gh gist create a": "gh gist create", "gh pr view 5": "", "gh pr list": "", "gh pr checkout 5": "", "gh repo view": "", "gh auth status": "",
 		"gh api repos/a/b": "", "gh api -X POST repos/a/b/issues": "gh api", "gh api --method=PATCH x": "gh api", "gh api x -f title=y": "gh api", "gh api -XDELETE x": "gh api", "gh api -X GET x -f q=y": "", "gh api graphql -F query=@x": "gh api",
 		"glab mr create": "glab mr create", "glab mr note 5": "glab mr note", "glab mr list": "", "hub pull-request": "hub pull-request", "hg push": "hg push", "hg pus": "hg push", "svn ci -m x": "svn ci", "svn commit": "svn commit", "svn update": "", "jj git push": "jj git push", "npm publish": "",
+		"helm push a oci://x": "helm push", "vercel deploy --prod": "vercel deploy", "npx wrangler pages deploy d": "wrangler pages deploy", "netlify deploy": "netlify deploy", "netlify dev": "", "hf upload a b": "hf upload", "gcloud app deploy": "gcloud app deploy", "firebase serve": "",
 	} {
 		got := ""
 		a := Analyse(command, ws)

@@ -8,6 +8,7 @@ import (
 // wrapper is a program that runs another one, which rules that deny must see.
 type wrapper struct {
 	vals string // flags that take the next word
+	bare string // flags without a value, beside plainFlags
 	opt  string // flags with an optional value, which must be attached
 	skip int    // number of operands before the command
 	env  bool   // assignments may come before the command
@@ -26,15 +27,15 @@ type wrapper struct {
 var wrappers = map[string]wrapper{
 	"env": {vals: "-u -P --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {sh: "-s -i --shell --login", vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {sh: "-s -i --shell --login", vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
 	"doas": {sh: "-s", vals: "-u -C"}, "su": {sh: "always", c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {sh: "always", c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {sh: "always", vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {sh: "always", vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {sh: "always", skip: 1, c: "-c", text: true},
-	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
+	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1, bare: "-c -a --cpu-list --all-tasks"}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
 	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {tty: true}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -q -s --interval --equexit --shotsdir", opt: "-d --differences", text: true}, "script": {tty: true, sh: "always", c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 1}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
-	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {sh: "always", vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {sh: "--shell", vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {sh: "always"}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
-	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {sh: "always", skip: 1}, "unshare": {sh: "always", vals: "-S -G -R -w"}, "nsenter": {sh: "always", vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {sh: "--", c: "-c"}, "systemd-run": {tty: true, sh: "-t -S --pty --shell", vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {sh: "always"}, "linux64": {sh: "always"}, "i386": {sh: "always"}, "i586": {sh: "always"}, "i686": {sh: "always"}, "x86_64": {sh: "always"}, "uname26": {sh: "always"}, "setarch": {sh: "always", skip: 1, less: true}, "firejail": {sh: "always"}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {tty: true, sh: "always", vals: "-S -t"}, "tmux": {tty: true, vals: "-c -e -F -f -n -s -t -x -y", sh: "bare -C -CC new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window", skip: 99},
+	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep --halt --retries --joblog --results --load --memfree --tagstring", bare: "-u -X -m --bar --eta --progress --tag --line-buffer --lb --will-cite --dry-run --keep-order --resume --resume-failed --ungroup --no-notice", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {sh: "always", vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {sh: "--shell", vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {sh: "always"}, "xvfb-run": {vals: "-n -s -e -f -p -w --server-num --server-args --error-file --auth-file --xauth-protocol --wait", bare: "-a -l --auto-servernum --auto-display --listen-tcp"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
+	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X -U", bare: "-c -C -d -D -F -h -k -N -T -V -w -y -Y -z -Z -q --summary-only --summary --follow-forks --relative-timestamps --syscall-times"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l -A -F -w", bare: "-b -c -C -h -L -S -t -T -V"}, "valgrind": {}, "gdb": {vals: "-x -ex -d -iex -ix -eval-command --eval-command --ex --iex -command --command -cd -directory --directory -pid --pid -p -c -core --core -s -se -b -tty", bare: "-batch -batch-silent -q -quiet -silent -nx -nh -nw -args --batch --batch-silent --nx --nh --nw -return-child-result"}, "perf": {skip: 1, vals: "-o -e -F -p -t -C -c -I -D -m -G -u --output --event --freq --count --cpu --call-graph", bare: "-g -a -R -N -B --stdio --no-children --children --all-cpus --stat --detailed --no-inherit --header"}, "chroot": {sh: "always", skip: 1}, "unshare": {sh: "always", vals: "-S -G -R -w --setuid --setgid --root --wd", bare: "-U -m -u -n -C -T -c --map-current-user --map-auto --cgroup --time --mount-proc --keep-caps"}, "nsenter": {sh: "always", vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {sh: "--", c: "-c"}, "systemd-run": {tty: true, sh: "-t -S --pty --shell", vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {sh: "always"}, "linux64": {sh: "always"}, "i386": {sh: "always"}, "i586": {sh: "always"}, "i686": {sh: "always"}, "x86_64": {sh: "always"}, "uname26": {sh: "always"}, "setarch": {sh: "always", skip: 1, less: true}, "firejail": {sh: "always"}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {tty: true, sh: "always", vals: "-S -t"}, "tmux": {tty: true, vals: "-c -e -F -f -n -s -t -x -y", sh: "bare -C -CC new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window", skip: 99},
 	"ssh-agent": {vals: "-a -E -O -P -t"}, "gpg-agent": {}, "logsave": {skip: 1}, "choom": {vals: "-n -p --adjust --pid"}, "uclampset": {vals: "-m -M -p"}, "pipesz": {vals: "-s -f -n --set --file --fd"}, "newgrp": {sh: "always", c: "-c --command", skip: 99}, "dtach": {tty: true, sh: "always", vals: "-n -c -a -A -N -p -e -r"}, "abduco": {tty: true, sh: "always", vals: "-n -c -a -A -e"}, "daemon": {}, "systemd-nspawn": {sh: "always", vals: "-D -M -u -i --directory --machine --user --image"}, "chpst": {vals: "-u -U -b -/ -n -l -L -m -d -o -p -f -c -r -t -e"}, "envdir": {skip: 1}, "setuidgid": {skip: 1}, "s6-setuidgid": {skip: 1}, "envuidgid": {skip: 1}, "setlock": {skip: 1}, "softlimit": {vals: "-a -c -d -f -l -m -o -p -r -s -t"}, "rr": {skip: 1}, "multitime": {vals: "-n"}, "retry": {}, "ifne": {}, "zrun": {}, "lckdo": {skip: 1}, "empty": {tty: true}, "ttyd": {vals: "-p -i -u -g"}, "gotty": {vals: "-p -a"}, "flatpak-spawn": {}, "distrobox-enter": {sh: "always", vals: "-n"}, "execlineb": {c: "-c"}, "bpftrace": {c: "-c", skip: 99}, "ttyrec": {tty: true, sh: "always", c: "-e", skip: 99},
 	"xterm": {tty: true, sh: "always", exec: "-e -x", skip: 99}, "x-terminal-emulator": {sh: "always", exec: "-e -x", skip: 99}, "konsole": {sh: "always", exec: "-e", skip: 99}, "alacritty": {sh: "always", exec: "-e --command", skip: 99}, "kitty": {sh: "always"}, "gnome-terminal": {sh: "always", c: "-e --command"}, "xinit": {sh: "always"}, "startx": {sh: "always"}, "dbus-launch": {}, "k5start": {vals: "-f -k -K -t -U"}, "krenew": {vals: "-k -K"}, "envchain": {skip: 1}, "watchexec": {vals: "-w -e -f -i -d -s --watch --exts --filter --ignore", text: true}, "reflex": {vals: "-g -r -G -R"}, "cross-env-shell": {text: true, env: true}, "mispipe": {text: true}, "pee": {text: true}, "cmd": {skip: 1}, "fish": {c: "-c -C --command --init-command", skip: 99},
 	"crontab": {vals: "-u", skip: 99}, "rush": {vals: "-j -i -o", text: true}, "proot": {sh: "always", vals: "-r -b -w -q -R -S"}, "fakechroot": {sh: "always"}, "wine": {}, "arch": {}, "xcrun": {vals: "--sdk --toolchain"}, "sandbox-exec": {vals: "-p -f -n -D"}, "qemu-x86_64": {}, "qemu-aarch64": {}, "qemu-x86_64-static": {}, "qemu-aarch64-static": {},
 	"coreutils": {c: "--coreutils-prog"}, "sem": {vals: "-j --jobs --id", text: true}, "runcon": {vals: "-t -u -r -l --type --user --role --range", skip: 1, less: true}, "trickle": {vals: "-d -u -w -t -l -n"}, "wsl": {vals: "-d -u --distribution --user --cd"}, "pdsh": {vals: "-w -x -g -l -f", text: true}, "clush": {vals: "-w -x -g -l -f", text: true}, "pssh": {vals: "-h -H -l -p -o -e -t -O", text: true}, "parallel-ssh": {vals: "-h -H -l -p -o -e -t -O", text: true},
-	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
+	"coproc": {}, "hyperfine": {vals: "-w -r -m -M -n -i -u --warmup --runs --min-runs --max-runs --export-json --export-markdown --export-csv --export-asciidoc --export-orgmode --style --command-name --input --output --time-unit", bare: "-N --ignore-failure --show-output", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
 // runners is a table like wrappers. What is not known of these programs makes the
@@ -63,6 +64,11 @@ func (w *walker) unwrap(args []arg, c context) {
 		name = ""
 	}
 	c.inner, c.wrapped = true, true
+	for _, sign := range []string{"=", "^", "e:"} { // zsh, nu, and elvish find a program behind it
+		if bare, ok := strings.CutPrefix(args[0].text, sign); ok && bare != "" && args[0].lit {
+			w.inner(append([]arg{literal(bare)}, args[1:]...), c)
+		}
+	}
 	w.escapes(name, args, c)
 	w.speaks(name, args, c)
 	if name == "xargs" || name == "parallel" {
@@ -105,8 +111,8 @@ func (w *walker) unwrap(args []arg, c context) {
 		}
 	case name == "mapfile" || name == "readarray" || name == "compgen" || name == "complete":
 		for i := 1; i < len(args)-1; i++ {
-			if args[i].val == "-C" {
-				w.text2(args[i+1:i+2], c)
+			if args[i].val == "-C" { // words are added: an index, and what was read
+				w.text2([]arg{args[i+1], literal(`0 "$_"`)}, c)
 			}
 		}
 	case name == "jobs":
@@ -257,9 +263,9 @@ func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 				}
 			case eq && w.passed(a, attached, c):
 			case has(x.opt, flag):
-			case eq || has(plainFlags, v) || numeric(v[1:]):
+			case eq || has(plainFlags, v) || has(x.bare, v) || numeric(v[1:]):
 			default:
-				next, ok := cluster(x.vals, x.opt, v)
+				next, ok := cluster(&x, v)
 				if next {
 					i++
 				}
@@ -283,7 +289,7 @@ func (w *walker) skipWrapper(name string, x wrapper, args []arg, c context) {
 		}
 		break
 	}
-	if name == "at" || name == "batch" || name == "crontab" {
+	if (name == "at" || name == "batch" || name == "crontab") && !flagged(texts(args[1:]), "-l -r") {
 		w.setIncomplete(name + " reads its commands from its input")
 	}
 	if i >= len(args) {
@@ -350,16 +356,16 @@ const plainFlags = "-print0 -0 --null -i -n -S -k -b -E -H -P -A -s -l -v -p -r 
 
 // cluster parses a word of short flags. next reports that the last one takes the
 // next word; ok reports that all are known.
-func cluster(vals, opt, v string) (next, ok bool) {
+func cluster(x *wrapper, v string) (next, ok bool) {
 	for i := 1; i < len(v); i++ {
 		f := "-" + v[i:i+1]
-		if has(opt, f) {
+		if has(x.opt, f) {
 			return false, true // the rest is its value
 		}
-		if has(vals, f) {
+		if has(x.vals, f) {
 			return i == len(v)-1, true
 		}
-		if f == "--" || !has(plainFlags, f) {
+		if f == "--" || !has(plainFlags, f) && !has(x.bare, f) {
 			return false, false
 		}
 	}

@@ -16,7 +16,7 @@ const programVariables = "GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EDITOR GIT_SEQ
 	"EDITOR VISUAL PAGER BROWSER FCEDIT SUDO_EDITOR SUDO_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE MANPAGER MANROFF MANBROWSER SYSTEMD_PAGER SYSTEMD_EDITOR BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER AWS_PAGER PSQL_PAGER PSQL_EDITOR KUBE_EDITOR KUBECTL_EXTERNAL_DIFF CVSEDITOR SVN_EDITOR SVN_SSH HGEDITOR HGMERGE HG P4EDITOR P4DIFF P4MERGE " +
 	"RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH CVS_SERVER RSH PROMPT_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND " +
 	"CC CXX CPP LD AR AS NM FC F77 GCC HOSTCC HOSTCXX STRIP RANLIB OBJCOPY YACC LEX INSTALL MAKE SHELL CONFIG_SHELL MAKEINFO PKG_CONFIG NVCC SWIFTC CCACHE_PREFIX CCACHE_COMPILER SCCACHE_PATH AWK SED GREP PERL PYTHON RUBY " +
-	"RUSTC RUSTDOC RUSTFMT CARGO RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC_LINKER _C_COMPILER _CXX_COMPILER _C_COMPILER_LAUNCHER _CXX_COMPILER_LAUNCHER _MAKE_PROGRAM PIP_PYTHON JAVACMD NINJA " +
+	"RUSTC RUSTDOC RUSTFMT CARGO RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC_LINKER PIP_PYTHON JAVACMD NINJA " +
 	"GEM_EDITOR npm_config_script_shell npm_config_shell npm_config_editor npm_config_viewer npm_config_git npm_config_node_gyp npm_config_browser npm_config_python"
 
 // fileVariables lists variables whose value is one or more files that programs run
@@ -37,6 +37,7 @@ func isProgram(name string) bool {
 	lower := strings.ToLower(name)
 	return has(programVariables, name) || has(fileVariables, name) || flagVariables[name] != "" || strings.HasPrefix(lower, "npm_config_") && has(programVariables, lower) ||
 		strings.HasPrefix(name, "GIT_CONFIG_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "CARGO_") && cargoProgram(name) ||
+		strings.HasPrefix(name, "CMAKE_") && (strings.HasSuffix(name, "_LAUNCHER") || strings.HasSuffix(name, "_COMPILER") || strings.HasSuffix(name, "_MAKE_PROGRAM")) ||
 		len(name) == 3 && name[:2] == "PS"
 }
 

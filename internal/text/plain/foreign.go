@@ -11,7 +11,7 @@ import (
 // ownLine matches the beginning of a line that looks like a note of this server, as in
 // "[sandbox: ...]" or "[1 event since the last answer]", or a whole line in brackets that
 // is a sentence.
-var ownLine = regexp.MustCompile(`^[\s>]*(?:\[\s*(?:\d+ events?\b|(?i:sandbox|network|server|task|hook|the hook|mcp-toolset|policy|approval|user|system|note|notice|summary|its report)\b)|(?i:a hook objects:)|\[\s*(?:\d+ )?\p{L}[^\]]* [^\]]*\]\s*$)`)
+var ownLine = regexp.MustCompile(`^[\s>\p{Z}\p{Cf}]*(?:\[\s*(?:\d+ events?\b|(?i:sandbox|network|server|task|hook|the hook|mcp-toolset|policy|approval|user|system|note|notice|summary|its report)\b)|(?i:a hook objects:)|\[\s*(?:\d+ )?\p{L}[^\]]* [^\]]*\]\s*$)`)
 
 // Foreign returns a text of another program that is shown among lines of this server.
 // Control characters and invisible ones become escapes, except line breaks and tabs. Lines
