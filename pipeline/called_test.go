@@ -34,7 +34,7 @@ func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	})
 	list := append([]*tools.Tool{wrapper}, b.Registry.Tools()...)
 	r, err := tools.NewRegistry(list, tools.Gates{Deferral: tools.DeferDispatch, Denied: func(t *tools.Tool) (string, bool) {
-		rule, where, denied := b.Policy.DeniedTool(t.Name, t.Aliases)
+		rule, where, denied := b.rules.Load().Policy.DeniedTool(t.Name, t.Aliases)
 		return "denied by rule " + rule + " in " + where, denied
 	}})
 	if err != nil {
@@ -67,8 +67,8 @@ func TestWrapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Hooks = hooks.Hooks()
-	b.RunHooks = func(_ context.Context, _ hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
+	b.rules.Load().Hooks = hooks.Hooks()
+	b.rules.Load().RunHooks = func(_ context.Context, _ hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
 		seen = append(seen, in.Tool)
 		return hook.Verdict{}
 	}

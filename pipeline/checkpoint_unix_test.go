@@ -53,7 +53,7 @@ func undoBench(t *testing.T, mode policy.Mode, do func(env *tools.Env)) *bench {
 		t.Fatal(err)
 	}
 	b.Registry = registry
-	b.Pipeline.Policy = policy.New(policy.Config{Mode: mode, Roots: b.Roots.Paths(), Closed: []string{b.state}})
+	b.rules.Load().Policy = policy.New(policy.Config{Mode: mode, Roots: b.Roots.Paths(), Closed: []string{b.state}})
 	b.Undo = undo.New(undo.Options{State: b.state, Roots: b.Roots, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { _ = b.Undo.Close() })
 	return b

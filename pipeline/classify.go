@@ -14,16 +14,16 @@ import (
 // has decided.
 func (c *call) classify(ctx context.Context) error {
 	mode := c.rules.Mode()
-	if !c.decision.Open || c.p.Classify == nil || mode == policy.ModeManual {
+	if !c.decision.Open || c.set.Classify == nil || mode == policy.ModeManual {
 		return nil
 	}
-	opinion := c.p.Classify(ctx, classifier.Question{
+	opinion := c.set.Classify(ctx, classifier.Question{
 		Tool: cmp.Or(c.prepared.As, c.tool.Name), Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir, Owner: c.env.Session.Payer(),
 	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	c.decision = c.decision.Classified(opinion)
+	c.judged, c.decision = opinion, c.decision.Classified(opinion)
 	return nil
 }
 

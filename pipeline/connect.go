@@ -76,13 +76,14 @@ func (p *Pipeline) ProgramAccess(v session.View) tools.CommandAccess {
 		Tool: approval.Network, Session: session.New(session.Config{ID: v.ID, Roots: []string{v.Dir}, Stateless: true}), Log: p.Log, ID: v.ID, Unattended: true,
 	}}
 	close(s.ended)
-	rules := p.Policy
-	if w := v.Worktree; w != nil {
-		rules = rules.Moved(v.Roots, w.Folder, w.Main)
-	}
 	return tools.CommandAccess{
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
-			return p.restrictedPaths(ctx, rules.HidingRules(v.Dir, false), rootsOf(v), nil)
+			set := p.CurrentRules()
+			rules := set.Policy
+			if w := v.Worktree; w != nil {
+				rules = rules.Moved(v.Roots, w.Folder, w.Main)
+			}
+			return p.restrictedPaths(ctx, set, rules.HidingRules(v.Dir, false), rootsOf(v), nil)
 		},
 		Connections: tools.Connections{Allow: s.allow, CheckAddr: s.check},
 	}
@@ -103,7 +104,7 @@ func (s *connections) newCall(to site.Site) (*call, error) {
 
 // check returns an error unless a connection to an address of the site may be made.
 func (s *connections) check(to site.Site, addr netip.Addr) error {
-	d := s.p.connections.CheckAddr(to, addr)
+	d := s.p.CurrentRules().connections.CheckAddr(to, addr)
 	if d.Behavior == policy.Allow {
 		return nil
 	}
@@ -124,7 +125,7 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 	if err != nil {
 		return err
 	}
-	err = stages(ctx, c.loggable, c.parse, c.prepare, s.decide(c), func(ctx context.Context) error { return s.ask(ctx, c, to) })
+	err = stages(ctx, c.loggable, c.parse, c.prepare, s.decide(c), func(ctx context.Context) error { return s.ask(ctx, c, to) }, func(ctx context.Context) error { return s.settle(ctx, c) })
 	if err != nil {
 		why := toRefusal(ctx, err)
 		if d := c.decision; to.Class() == site.Loopback && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
@@ -143,9 +144,27 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 // decide returns the stage that decides on a connection.
 func (s *connections) decide(c *call) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c.rules = s.p.connections
+		c.set = s.p.CurrentRules()
+		c.rules = c.set.connections
 		return c.decide(ctx)
 	}
+}
+
+// settle is the stage that decides again if the rules have changed since. An approval holds unless
+// they deny the connection.
+func (s *connections) settle(ctx context.Context, c *call) error {
+	if s.p.CurrentRules() == c.set {
+		return nil
+	}
+	agreed := c.decision
+	if err := s.decide(c)(ctx); err != nil {
+		return err
+	}
+	c.record.decided = c.decision
+	if c.decision.Behavior == policy.Deny || c.decision.Behavior == policy.Ask && agreed.Layer != policy.LayerApproval {
+		return refused(c.decision)
+	}
+	return nil
 }
 
 // ask is the stage that asks about a connection. The user is asked once about each site in a

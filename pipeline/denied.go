@@ -36,11 +36,12 @@ const (
 //
 // kept fails if there are more than deniedEntries files or the search takes
 // longer than deniedTime.
-func (p *Pipeline) restrictedPaths(ctx context.Context, rules policy.HidingRules, roots []string, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
+func (p *Pipeline) restrictedPaths(ctx context.Context, set *Rules, rules policy.HidingRules, roots []string, grants []tools.Grant) (out tools.RestrictedPaths, err error) {
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
-	out.Grants = grants
-	out.Unchanged = slices.DeleteFunc(append(protected(roots), present(p.Policy.Programs(roots))...), func(path string) bool { return mayChange(grants, path) })
-	out.Names = slices.DeleteFunc(p.Policy.Unopened(), func(name string) bool {
+	out.Grants, out.Hidden = grants, slices.Clone(set.Hidden)
+	out.Unchanged = slices.DeleteFunc(append(protected(roots), present(set.Policy.Programs(roots))...), func(path string) bool { return mayChange(grants, path) })
+	out.Unchanged = append(out.Unchanged, present(set.Unchanged)...)
+	out.Names = slices.DeleteFunc(set.Policy.Unopened(), func(name string) bool {
 		return name == ".git" || name == policy.ProjectFolder || slices.ContainsFunc(grants, func(g tools.Grant) bool {
 			return g.Access == policy.Edit && strings.Contains(g.Path+"/", "/"+name+"/")
 		})
@@ -50,7 +51,7 @@ func (p *Pipeline) restrictedPaths(ctx context.Context, rules policy.HidingRules
 	}
 	limited, cancel := context.WithTimeout(ctx, deniedTime)
 	defer cancel()
-	out.Hidden = rules.Named(policy.Read)
+	out.Hidden = append(out.Hidden, rules.Named(policy.Read)...)
 	out.Unchanged = append(out.Unchanged, present(rules.Named(policy.Edit))...)
 	seen := 0
 	look := func(path string, d fs.DirEntry, err error) error {

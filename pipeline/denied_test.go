@@ -44,8 +44,8 @@ func TestDenied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Home: home})})
-		kept, err := p.restrictedPaths(ctx, p.Policy.HidingRules(root, false), []string{root}, nil)
+		p := New(Config{Roots: roots, Home: home, Rules: Rules{Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Home: home})}})
+		kept, err := p.restrictedPaths(ctx, p.rules.Load(), p.rules.Load().Policy.HidingRules(root, false), []string{root}, nil)
 		found := kept.Hidden
 		for _, path := range kept.Unchanged {
 			found = append(found, "as it is: "+path)
@@ -109,8 +109,8 @@ func TestDeniedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New(Config{Roots: roots, Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths()})})
-	kept, err := p.restrictedPaths(t.Context(), p.Policy.HidingRules(root, false), []string{root}, nil)
+	p := New(Config{Roots: roots, Rules: Rules{Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths()})}})
+	kept, err := p.restrictedPaths(t.Context(), p.rules.Load(), p.rules.Load().Policy.HidingRules(root, false), []string{root}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestDeniedNames(t *testing.T) {
 		}
 	}
 	grants := []tools.Grant{{Path: root + "/.cursor/mcp.json", Access: policy.Edit}, {Path: root + "/.envrc"}}
-	kept, err = p.restrictedPaths(t.Context(), p.Policy.HidingRules(root, true), []string{root}, grants)
+	kept, err = p.restrictedPaths(t.Context(), p.rules.Load(), p.rules.Load().Policy.HidingRules(root, true), []string{root}, grants)
 	if err != nil || slices.Contains(kept.Names, ".cursor") || !slices.Contains(kept.Names, ".envrc") {
 		t.Errorf("changes of .cursor are granted: %q, %v", kept.Names, err)
 	}

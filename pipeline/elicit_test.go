@@ -223,7 +223,7 @@ func TestElicitAgreedToThis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{b.root}})
+			b.rules.Load().Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{b.root}})
 			return args
 		},
 	} {

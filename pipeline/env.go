@@ -91,13 +91,10 @@ func (c *call) newEnv() *tools.Env {
 		c.network, c.end = c.newConnections()
 	}
 	env.AskUser, env.Later = c.askUser, c.newLater()
-	kept := c.rules.HidingRules(env.Session.Dir, false)
 	env.Commands = tools.CommandAccess{
 		Uncontained: c.Uncontained,
-		ReadDenied:  kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
-		HidingRule: func(path string) string { return kept.Rule(policy.Read, path) },
 		RestrictedPaths: func(ctx context.Context) (tools.RestrictedPaths, error) {
-			return c.p.restrictedPaths(ctx, c.rules.HidingRules(env.Session.Dir, c.agreed), rootsOf(env.Session), c.grants)
+			return c.p.restrictedPaths(ctx, c.set, c.rules.HidingRules(env.Session.Dir, c.agreed), rootsOf(env.Session), c.grants)
 		},
 		Connections: c.network,
 		Outside: func() func() {
@@ -111,6 +108,7 @@ func (c *call) newEnv() *tools.Env {
 			}
 		},
 	}
+	c.restrict(env)
 	env.CheckAddr = func(s site.Site, addr netip.Addr) error {
 		if d := c.rules.CheckAddr(s, addr); d.Behavior != policy.Allow {
 			return refused(d)
@@ -119,6 +117,13 @@ func (c *call) newEnv() *tools.Env {
 	}
 	env.Results = texts{c, env.Session.Results}
 	return env
+}
+
+// restrict sets what of the access of commands depends on the rules only.
+func (c *call) restrict(env *tools.Env) {
+	kept := c.rules.HidingRules(env.Session.Dir, false)
+	env.Commands.ReadDenied, env.Commands.ReadRule = kept.Any(policy.Read), kept.InRoots(policy.Read)
+	env.Commands.HidingRule = func(path string) string { return kept.Rule(policy.Read, path) }
 }
 
 // granted reports whether the approval of the call also settles an ask decision

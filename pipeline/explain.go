@@ -72,14 +72,14 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		e.Decision.Reason += "; files that rules deny or ask about are left out of the results"
 	}
 	if present { // a tool that a rule removed is never passed to hooks
-		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.hookNames()))
+		e.Hooks = len(c.set.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.hookNames()))
 	}
 	if parts := c.prepared.Parts(c.env); parts != nil {
 		e.Commands = []string{}
 		for _, part := range parts.List {
 			e.Commands = append(e.Commands, part.Text)
 		}
-		e.Parts = p.Policy.ExplainParts(c.asked)
+		e.Parts = c.set.Policy.ExplainParts(c.asked)
 		e.Deciding = deciding(c.decision, e.Parts, c.env.Session.Dir, p.Home)
 	}
 	return e
@@ -104,7 +104,7 @@ func (p *Pipeline) removed(err error) *tools.Tool {
 	if !errors.As(err, &unknown) || unknown.Absent == nil {
 		return nil
 	}
-	if _, _, denied := p.Policy.DeniedTool(unknown.Absent.Name, unknown.Absent.Aliases); !denied {
+	if _, _, denied := p.rules.Load().Policy.DeniedTool(unknown.Absent.Name, unknown.Absent.Aliases); !denied {
 		return nil
 	}
 	return unknown.Absent

@@ -54,12 +54,12 @@ func TestExplainStartsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Hooks = s.Hooks()
-	b.RunHooks = func(context.Context, hook.Event, []hook.Hook, hook.Input) hook.Verdict {
+	b.rules.Load().Hooks = s.Hooks()
+	b.rules.Load().RunHooks = func(context.Context, hook.Event, []hook.Hook, hook.Input) hook.Verdict {
 		t.Error("hooks were run")
 		return hook.Verdict{}
 	}
-	b.Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
+	b.rules.Load().Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
 		t.Error("the classifier was asked")
 		return nil
 	}

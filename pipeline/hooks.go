@@ -63,7 +63,7 @@ func (c *call) resumed() *before {
 // hookedAfter reports whether any hooks run after the call.
 func (c *call) hookedAfter() bool {
 	for _, event := range []hook.Event{hook.PostToolUse, hook.PostToolUseFailure} {
-		if len(c.p.Hooks.Matching(event, c.tool.Name, c.hookNames())) > 0 {
+		if len(c.set.Hooks.Matching(event, c.tool.Name, c.hookNames())) > 0 {
 			return true
 		}
 	}
@@ -132,11 +132,11 @@ func (c *call) hear(v hook.Verdict) {
 
 // runHooks runs the hooks that match the event and the tool.
 func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) hook.Verdict {
-	list := c.p.Hooks.Matching(event, c.tool.Name, c.hookNames())
+	list := c.set.Hooks.Matching(event, c.tool.Name, c.hookNames())
 	if len(list) == 0 {
 		return hook.Verdict{}
 	}
-	return c.p.RunHooks(ctx, event, list, in)
+	return c.set.RunHooks(ctx, event, list, in)
 }
 
 func (c *call) hookInput() hook.Input {

@@ -26,8 +26,8 @@ func (b *bench) hooks(t *testing.T, f func(hook.Event, hook.Input) hook.Verdict,
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Hooks = s.Hooks()
-	b.RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
+	b.rules.Load().Hooks = s.Hooks()
+	b.rules.Load().RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
 		return f(event, in)
 	}
 }

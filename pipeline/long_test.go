@@ -26,7 +26,7 @@ func TestLong(t *testing.T) {
 	defer store.Close()
 	dir := store.Hold("s")
 	r := rand.New(rand.NewPCG(1, 2))
-	p := New(Config{Results: store, Policy: policy.New(policy.Config{})})
+	p := New(Config{Results: store, Rules: Rules{Policy: policy.New(policy.Config{})}})
 	for n := range 90 {
 		keep := []tools.Excerpt{tools.ExcerptHead, tools.ExcerptTail, tools.ExcerptEnds}[n%3]
 		limit := 1000 + r.IntN(3000)

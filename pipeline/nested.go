@@ -37,7 +37,7 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	}
 	defer func() { resp, err = n.finish(ctx, resp, err) }()
 	defer n.recover(&err)
-	if err := stages(ctx, n.unwrap, n.connect, n.parse, n.judge); err != nil {
+	if err := stages(ctx, n.unwrap, n.connect, n.parse, n.judge, n.settle); err != nil {
 		return nil, err
 	}
 	if c.safe && !n.safe {

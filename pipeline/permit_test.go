@@ -282,7 +282,7 @@ func TestClassifier(t *testing.T) {
 	} {
 		b := newBench(t, asks)
 		asked := false
-		b.Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
+		b.rules.Load().Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
 			asked = true
 			if q.Tool != "Do" || q.Mode != "default" || q.Dir != b.root {
 				t.Errorf("%s: %+v", name, q)
@@ -300,9 +300,9 @@ func TestClassifier(t *testing.T) {
 // permanently.
 func TestManual(t *testing.T) {
 	b := newBench(t, asks)
-	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})
+	b.rules.Load().Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})
 	b.approvals(t)
-	b.Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
+	b.rules.Load().Classify = func(context.Context, classifier.Question) *policy.ExternalDecision {
 		t.Error("a classifier is asked")
 		return &policy.ExternalDecision{Behavior: policy.Allow}
 	}

@@ -11,6 +11,7 @@
 //	decide    ask the policy
 //	classify  ask the classifier
 //	ask       ask the user
+//	settle    decide again if the settings have changed meanwhile
 //	execute   run the tool, then the user's hooks
 //	finish    limit the answer and write the call to the audit log
 //
@@ -68,8 +69,6 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/consent/approval"
-	"mcp-toolset/internal/consent/classifier"
-	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
@@ -77,7 +76,6 @@ import (
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/internal/record/undo"
-	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -92,7 +90,6 @@ type Private interface {
 // Now and those with a documented zero value.
 type Config struct {
 	Registry *tools.Registry
-	Policy   *policy.Policy
 	Roots    *workspace.Roots
 	Results  *results.Store
 	Home     string // the user's home folder, "" if there is none
@@ -113,14 +110,12 @@ type Config struct {
 	// Cascade selects which calls of its burst a failed command cancels.
 	Cascade Cascade
 
-	// Hooks are commands of the user that run before and after calls. RunHooks
-	// runs them; it is hook.Runner.Run. Both are nil without hooks.
-	Hooks    *hook.Hooks
-	RunHooks func(context.Context, hook.Event, []hook.Hook, hook.Input) hook.Verdict
+	// Rules holds at the start. Policy is required.
+	Rules Rules
 
-	// Classify judges a call that nothing else decides. It returns nil if it
-	// has no opinion. It may be nil.
-	Classify func(context.Context, classifier.Question) *policy.ExternalDecision
+	// Reload calls SetRules if the settings have changed. It is called for each call. It may be
+	// nil.
+	Reload func()
 
 	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)
@@ -169,7 +164,9 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
-	connections *policy.Policy // the rules on connections of commands
+	rules    atomic.Pointer[Rules]
+	bulletin atomic.Pointer[bulletin]
+	posted   atomic.Uint64 // number of the bulletin that a call without a session has received
 
 	room     room // budget for large inputs
 	aside    asides
@@ -185,13 +182,16 @@ func New(c Config) *Pipeline {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{Config: c, connections: c.Policy.Connections(), room: newRoom(budget)}
+	p := &Pipeline{Config: c, room: newRoom(budget)}
+	p.bulletin.Store(new(bulletin))
+	p.SetRules(c.Rules)
+	return p
 }
 
 // Request is one call of a client.
 type Request struct {
 	Tool      string
-	Found     *tools.Tool // the tool with that name, if the caller has looked it up; else nil
+	Found     *tools.Tool // the tool with that name, if the caller has looked it up after CurrentRules; else nil
 	Arguments json.RawMessage
 	Session   *session.Session
 	Ticket    *concurrency.Ticket // the call's place in its lane, taken on arrival

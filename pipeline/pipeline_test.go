@@ -241,7 +241,7 @@ func newBench(t *testing.T, text string) *bench {
 	t.Cleanup(func() { _ = store.Close() })
 	b.Pipeline = New(Config{
 		Registry: registry, Roots: roots, Results: store,
-		Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Closed: []string{b.state}}),
+		Rules: Rules{Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Closed: []string{b.state}})},
 	})
 	b.session = session.New(session.Config{ID: "1", Roots: roots.Paths(), Results: store.Hold("1")})
 	b.lane = concurrency.New(concurrency.Config{}).NewLane("")

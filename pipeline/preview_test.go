@@ -117,14 +117,14 @@ func TestClassifierSeesPreview(t *testing.T) {
 		{false, ".ssh/key", outside + "/.ssh/key\n[The content is not shown, because the file may hold credentials.]"},
 	} {
 		b := newBench(t, "")
-		b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
+		b.rules.Load().Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
 		registry, err := tools.NewRegistry([]*tools.Tool{put(tc.own)}, tools.Gates{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.Registry = registry
 		got := ""
-		b.Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
+		b.rules.Load().Classify = func(_ context.Context, q classifier.Question) *policy.ExternalDecision {
 			got = q.Input
 			return nil
 		}

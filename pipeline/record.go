@@ -84,7 +84,21 @@ func (c *call) logged(ctx context.Context, resp *tools.Response, err error) *too
 // session share one notice. It is added after the limit applies, so it is never
 // truncated.
 func (c *call) notice(resp *tools.Response) {
-	if c.p.Notice == "" || resp == nil || c.depth > 0 {
+	if resp == nil || c.depth > 0 {
+		return
+	}
+	if b := c.p.bulletin.Load(); b.text != "" {
+		first := false
+		if c.Session.View().Stateless {
+			first = c.p.posted.Swap(b.number) < b.number
+		} else {
+			first = c.Session.Posted(b.number)
+		}
+		if first {
+			resp.Content = append(resp.Content, tools.Text{Text: b.text})
+		}
+	}
+	if c.p.Notice == "" {
 		return
 	}
 	first := false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/memory"
@@ -57,7 +58,9 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 		c.stopWatch()
 		c.announce()
 		defer c.endProgress()
-		resp, failure = c.share(inner)
+		if failure = c.settle(inner); failure == nil {
+			resp, failure = c.share(inner)
+		}
 		c.Ticket.Outcome(c.outcome(inner, resp, failure))
 		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
 			failure = context.Cause(inner) // the call's burst was cancelled
@@ -110,13 +113,16 @@ type call struct {
 
 	// Results of the stages, in their order.
 	tool     *tools.Tool
-	rules    *policy.Policy // those of plan mode if the session is in it at the call's turn
+	set      *Rules         // of its turn
+	rules    *policy.Policy // those of set, or of plan mode if the session is in it at the call's turn
+	looked   time.Time      // when set was current
 	lost     error          // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
 	parsed   *tools.Call
 	env      *tools.Env               // with the session's state at the call's turn
 	prepared *tools.Prepared          // the input as it runs
 	before   *before                  // decisions made before the call runs; nil: the hooks have not run
 	opinion  *policy.ExternalDecision // of the hooks; nil: none
+	judged   *policy.ExternalDecision // of the classifier; nil: none
 	decision policy.Decision
 	safe     bool // decided to be concurrency-safe
 	agreed   bool // the user or a hook has approved the call
@@ -149,7 +155,11 @@ type call struct {
 }
 
 func (p *Pipeline) newCall(r Request) *call {
-	c := &call{p: p, Request: r, rules: p.Policy}
+	set := p.rules.Load()
+	if r.Found == nil { // whoever found the tool has looked at the settings
+		set = p.CurrentRules()
+	}
+	c := &call{p: p, Request: r, set: set, rules: set.Policy, looked: p.Now()}
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
@@ -171,15 +181,11 @@ func (c *call) parse(context.Context) (err error) {
 
 // prepare is the stage that completes and checks the input.
 func (c *call) prepare(context.Context) (err error) {
-	switch v := c.Session.View(); {
-	case v.Planning:
-		c.rules = c.p.Policy.Planned()
-	case v.AcceptEdits:
-		c.rules = c.p.Policy.EditsAccepted()
+	set := c.p.rules.Load()
+	if now := c.p.Now(); now.Sub(c.looked) >= checkEvery {
+		set, c.looked = c.p.CurrentRules(), now
 	}
-	if v := c.Session.View(); v.Worktree != nil {
-		c.rules = c.rules.Moved(v.Roots, v.Worktree.Folder, v.Worktree.Main)
-	}
+	c.use(set)
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {
 		return invalid(err)

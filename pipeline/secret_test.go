@@ -29,7 +29,7 @@ func (keys) Below(string) bool { return true }
 func TestGrantedIsNoSecret(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
-	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
+	b.rules.Load().Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
 	yes := func(context.Context, Question) (Reply, error) { return Reply{Allow: true, How: Accepted}, nil }
 	for _, c := range []struct{ path, file, want string }{
 		{out, ".ssh/key", "may hold credentials"},
@@ -63,7 +63,7 @@ func TestSecretSinceDecision(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
 	var set atomic.Bool
-	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: later{&set}})
+	b.rules.Load().Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: later{&set}})
 	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
 		call := d.Call
 		d.Call = func(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], error) {
@@ -94,7 +94,7 @@ func TestSecretSinceDecision(t *testing.T) {
 func TestPreviewShowsNoSecret(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
-	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
+	b.rules.Load().Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
 	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
 		d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
 			f, _, err := env.Files.Open(in.Path)

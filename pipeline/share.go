@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"mcp-toolset/tools"
@@ -52,5 +53,5 @@ type shareable struct {
 // beside the input, because JSON cannot tell paths apart that are not UTF-8.
 func (c *call) key() string {
 	v := c.env.Session
-	return strings.Join(append([]string{c.tool.Name, string(c.prepared.Input()), c.prepared.Path, v.Dir, v.Principal}, v.Roots...), "\x00")
+	return strings.Join(append([]string{fmt.Sprintf("%p", c.set), c.tool.Name, string(c.prepared.Input()), c.prepared.Path, v.Dir, v.Principal}, v.Roots...), "\x00")
 }

@@ -46,7 +46,7 @@ func TestReadsLeaveOneSession(t *testing.T) {
 		for _, sharing := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				b.session = session.New(session.Config{ID: "2", Roots: b.Roots.Paths()})
-				b.Hooks, b.Shared = nil, nil
+				b.rules.Load().Hooks, b.Shared = nil, nil
 				s := concurrency.New(concurrency.Config{PerLane: 1 + rnd.IntN(4)})
 				if sharing {
 					b.Shared = concurrency.NewGroup(s)
@@ -61,7 +61,7 @@ func TestReadsLeaveOneSession(t *testing.T) {
 					})
 				}
 				b.together(t, s, reads, len(reads))
-				b.Hooks, b.Shared = nil, nil
+				b.rules.Load().Hooks, b.Shared = nil, nil
 				if diff := cmp.Diff(want, b.together(t, s, all, 1)); diff != "" {
 					t.Fatalf("seed %d, sharing %v: behind %v (-one by one +together):\n%s", seed, sharing, reads, diff)
 				}

@@ -69,9 +69,9 @@ func newEliciting(t *testing.T, rules string) (s *Server, notes func() string) {
 		t.Fatal(err)
 	}
 	lines := make(chan string, 100)
-	s.Pipeline.Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{root}})
-	s.Pipeline.Hooks = set.Hooks()
-	s.Pipeline.RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, _ hook.Input) hook.Verdict {
+	s.Pipeline.CurrentRules().Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{root}})
+	s.Pipeline.CurrentRules().Hooks = set.Hooks()
+	s.Pipeline.CurrentRules().RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, _ hook.Input) hook.Verdict {
 		lines <- string(event)
 		return hook.Verdict{}
 	}

@@ -65,6 +65,7 @@ const carrier = "call"
 // audit log and stores the error, because the library only answers "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
+	s.Pipeline.CurrentRules() // settings that have changed may offer other tools
 	t, err := s.Registry.View(s.profile(ctx)).For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
 		if unknown, ok := err.(*tools.UnknownTool); ok && unknown.Server != "" {

@@ -26,6 +26,7 @@ type shownKey struct {
 
 // list completes the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	s.Pipeline.CurrentRules()
 	s.Skills.Now() // a change of the skills changes a tool
 	how := s.offered(ctx)
 	if s.WakeListed != nil {

@@ -147,7 +147,7 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 		Log: slog.New(slog.DiscardHandler), Scheduler: concurrency.New(concurrency.Config{}),
 		Pipeline: pipeline.New(pipeline.Config{
 			Registry: registry, Roots: roots, Results: store,
-			Policy: policy.New(policy.Config{Roots: roots.Paths(), Closed: []string{state}}),
+			Rules: pipeline.Rules{Policy: policy.New(policy.Config{Roots: roots.Paths(), Closed: []string{state}})},
 		}),
 	})
 	if err != nil {

@@ -37,6 +37,7 @@ type Session struct {
 	onMove    func(roots []string)
 	failures  failures
 	noticed   bool
+	posted    uint64
 	questions questions
 }
 
@@ -107,6 +108,16 @@ func (s *Session) Notice() bool {
 	defer s.mu.Unlock()
 	first := !s.noticed
 	s.noticed = true
+	return first
+}
+
+// Posted reports whether this is its first call for the session with a number of at least n. The
+// caller for which it returns true sends the text with that number.
+func (s *Session) Posted(n uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.posted < n
+	s.posted = max(s.posted, n)
 	return first
 }
 

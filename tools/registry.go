@@ -16,7 +16,7 @@ type Registry struct {
 	gates Gates
 	list  []*Tool
 	own   *Catalogue // without upstream servers; state at the start
-	later bool       // a tool of own may be offered later
+	later bool       // the offered tools of own may change
 
 	mu      sync.Mutex // serializes changes
 	base    *Catalogue // current state of own
@@ -50,6 +50,7 @@ var ErrLater = errors.New("it may be offered later")
 type Gates struct {
 	Features map[string]bool                          // state of features; a tool is not offered if its Feature is off
 	Denied   func(*Tool) (reason string, denied bool) // reports whether the policy removes the tool; nil: it removes none
+	Later    bool                                     // whether the answers of Denied may change
 	Deferral Deferral                                 // how tools that are not always loaded are offered; "": DeferHints
 }
 
@@ -82,7 +83,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 	if g.Deferral == "" {
 		g.Deferral = DeferHints
 	}
-	r := &Registry{gates: g, list: slices.Clone(list)}
+	r := &Registry{gates: g, list: slices.Clone(list), later: g.Later}
 	own, err := r.offered()
 	if err != nil {
 		return nil, err
@@ -107,8 +108,7 @@ func (r *Registry) offered() (*Catalogue, error) {
 	return own, nil
 }
 
-// Later reports whether one of the server's own tools that was not offered at the start may
-// be offered later.
+// Later reports whether the server's own tools that are offered may change.
 func (r *Registry) Later() bool { return r.later }
 
 // Refresh checks again whether the server's own tools that may be offered later are
@@ -119,6 +119,24 @@ func (r *Registry) Refresh() {
 	if !r.later || err != nil || len(next.tools) <= len(r.base.tools) {
 		r.mu.Unlock()
 		return
+	}
+	r.base = next
+	_, tell := r.set(r.now.Load().servers)
+	r.mu.Unlock()
+	tell()
+}
+
+// Regate checks again which of the tools the gates exclude, after the rules have changed. It calls
+// the listeners after a change.
+func (r *Registry) Regate() {
+	r.mu.Lock()
+	next, err := r.offered()
+	if err != nil { // names do not depend on gates
+		r.mu.Unlock()
+		return
+	}
+	if slices.Equal(next.tools, r.base.tools) {
+		next.tools = r.base.tools
 	}
 	r.base = next
 	_, tell := r.set(r.now.Load().servers)

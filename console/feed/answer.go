@@ -19,7 +19,7 @@ var answers = map[string]func(l *Local, ctx context.Context, params json.RawMess
 	"approval": typed((*Local).approval), "decide": typed((*Local).decide), "reply": typed((*Local).reply),
 	"task": typed((*Local).taskOutput), "stop": typed((*Local).stop),
 	"session": typed((*Local).session), "change": typed((*Local).change), "undo": typed((*Local).undo),
-	"policy": typed((*Local).policy), "explain": typed((*Local).explain), "suggest": typed((*Local).suggest),
+	"policy": typed((*Local).policy), "settings": typed((*Local).settings), "explain": typed((*Local).explain), "suggest": typed((*Local).suggest),
 	"audit": typed((*Local).audit),
 }
 

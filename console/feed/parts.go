@@ -27,8 +27,10 @@ type Parts struct {
 	// Work returns the work list of a session.
 	Work func(context.Context, session.View) ([]worklist.Item, error)
 	Undo *undo.Store
-	// Rules lists the rules that hold, in order of effect.
-	Rules []Rule
+	// Rules returns the rules that hold, in order of effect.
+	Rules func() []Rule
+	// Settings describes the settings that hold.
+	Settings func() Settings
 	// AddTo is the settings file to which the user can add rules; "" if it is not known.
 	AddTo  string
 	Always func() ([]approval.Entry, error)

@@ -36,7 +36,10 @@ type Decline struct {
 }
 
 func (l *Local) policy(context.Context, struct{}) (any, error) {
-	p := Policy{Mode: l.Mode, Rules: append([]Rule{}, l.Rules...), Always: []Always{}, Declined: []Decline{}}
+	p := Policy{Mode: l.Mode, Rules: []Rule{}, Always: []Always{}, Declined: []Decline{}}
+	if l.Rules != nil {
+		p.Rules = append(p.Rules, l.Rules()...)
+	}
 	if l.Always != nil {
 		entries, err := l.Always()
 		if err != nil {
@@ -50,6 +53,26 @@ func (l *Local) policy(context.Context, struct{}) (any, error) {
 		p.Declined = append(p.Declined, Decline{d.Number, d.Tool, approval.SubjectText(d.Tool, d.Subject), ms(d.Since), d.Wrote})
 	}
 	return p, nil
+}
+
+// Settings identifies the settings that hold in a server.
+type Settings struct {
+	Process   int      `json:"process"`
+	Name      string   `json:"name"`   // the roots of the server
+	Places    []string `json:"places"` // the paths of their files, whether they exist or not
+	Digest    string   `json:"digest"` // of the contents of the files, and of which apply
+	Since     int64    `json:"since"`
+	NeedStart []string `json:"needStart"` // what of them holds only after a new start
+	Problem   string   `json:"problem"`   // why newer ones do not hold; "" if they do
+}
+
+func (l *Local) settings(context.Context, struct{}) (any, error) {
+	if l.Settings == nil {
+		return nil, missing("the server keeps the settings of its start", "Restart it after a change.")
+	}
+	s := l.Settings()
+	s.Process, s.Name = l.Process, l.Name
+	return s, nil
 }
 
 type explained struct {

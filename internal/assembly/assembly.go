@@ -13,12 +13,14 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/file/snapshot"
@@ -44,6 +46,7 @@ type Config struct {
 	Version    string
 	Tools      []*tools.Tool
 	Settings   *settings.Settings // nil means no rules
+	Follow     *Follow            // takes over changes of Settings; nil: they never change
 	Mode       policy.Mode        // "" means the mode of Settings
 	Features   map[string]bool    // features switched on or off
 	Deferral   tools.Deferral     // how tools that are not always loaded are offered; "" means DeferHints
@@ -111,6 +114,8 @@ type Assembly struct {
 	Mode      policy.Mode
 	Feed      *feed.Local // for the console; nil if the server serves no clients
 	ring      *feed.Ring
+	follower  *follower             // nil: the settings of the start hold
+	runners   map[bool]*hook.Runner // by whether their failures refuse calls
 	approvals *approval.Store
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
@@ -154,15 +159,29 @@ func (a *Assembly) assemble(c Config) error {
 		}
 		closed = append(closed, path, canonical)
 	}
-	rules := policy.New(policy.Config{
-		Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
-	})
+	policyOf := func(c Config) *policy.Policy {
+		all := slices.Clone(closed)
+		for _, path := range c.Closed { // those of a reload were not resolved above
+			if canonical, err := workspace.Canonical(path); err == nil && !slices.Contains(all, path) {
+				all = append(all, path, canonical)
+			}
+		}
+		return policy.New(policy.Config{
+			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		})
+	}
+	rules := policyOf(c)
 	a.Mode = rules.Mode()
+	var deciding atomic.Pointer[pipeline.Pipeline] // nil while the tools are registered
 	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
 		c.Log.Warn(w)
 	}
-	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Deferral: c.Deferral, Denied: func(t *tools.Tool) (string, bool) {
-		rule, where, denied := rules.DeniedTool(t.Name, t.Aliases)
+	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Deferral: c.Deferral, Later: c.Follow != nil, Denied: func(t *tools.Tool) (string, bool) {
+		now := rules
+		if p := deciding.Load(); p != nil {
+			now = p.Policy()
+		}
+		rule, where, denied := now.DeniedTool(t.Name, t.Aliases)
 		return fmt.Sprintf("denied by rule %s in %s", rule, where), denied
 	}})
 	if err != nil {
@@ -177,11 +196,12 @@ func (a *Assembly) assemble(c Config) error {
 	a.Scheduler = concurrency.New(c.Scheduler)
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
-		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Private: c.Private, Notice: c.Notice,
+		Registry: a.Registry, Rules: pipeline.Rules{Policy: rules}, Reload: func() { a.follower.check() }, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Private: c.Private, Notice: c.Notice,
 		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
 		Applies: applies(c.Skills), Readable: c.Readable, Summaries: c.Summaries,
 	}
 	a.judges(c, roots.Paths(), &config)
+	a.follow(c, policyOf)
 	if c.Undo != nil && c.Settings.Undo().Enabled {
 		config.Undo = c.Undo(undo.Options{
 			State: a.State, Roots: roots, Skip: closed, Quota: c.Settings.Undo().Quota, Instance: config.Instance, Log: c.Log,
@@ -192,9 +212,15 @@ func (a *Assembly) assemble(c Config) error {
 	if c.Upstream != nil {
 		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed
 		config.Await = c.Upstream.Await
-		c.Upstream.Begin(a.setServers)
 	}
 	a.pipeline = pipeline.New(config)
+	deciding.Store(a.pipeline)
+	if c.Upstream != nil {
+		c.Upstream.Begin(a.setServers)
+	}
+	if a.follower != nil && c.Approvals {
+		go a.follower.watch()
+	}
 	a.describe(c, roots.Paths(), &config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/record/worklist"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/lsp"
 	"mcp-toolset/pipeline"
@@ -39,6 +41,7 @@ import (
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/cron"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
@@ -161,6 +164,15 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 			return out
 		}
 	}
+	p.Follow.Taken = func(f *settings.Found) (replaced []*tools.Tool) {
+		was := p.live.Swap(f).Merged
+		others.follow(f.Merged)
+		p.followModels(models, was, f.Merged)
+		if w := f.Merged.WebSearch(); !reflect.DeepEqual(w, was.WebSearch()) && p.Settings.FollowsSearch(f.Merged) {
+			replaced = append(replaced, websearch.New(p.WebSearch(f.Merged, searches, others.Await)))
+		}
+		return replaced
+	}
 	if len(others.servers) > 0 {
 		p.Upstream, find.Wake = others, others.Wake
 	}
@@ -211,11 +223,11 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
 		Undo:  undotool.Options{Store: s.changes.Load},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
-		Output: p.options.Output, Config: p.configuration(),
+		Output: p.options.Output, Config: config.Options{Current: p.configuration},
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
-		WebSearch: p.WebSearch(s.searches, s.servers.Await),
+		WebSearch: p.WebSearch(p.Settings, s.searches, s.servers.Await),
 		Worktree:  worktreetools.Options{Worktrees: s.worktrees, Left: s.languages.EndIn},
-		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.Found.Trusted, root) }},
+		REPL:      repl.Options{Bash: s.run, Documents: documents, Trusted: func(root string) bool { return slices.Contains(p.found().Trusted, root) }},
 		Monitor:   monitor.Options{Bash: s.run, Events: p.Events, Running: s.watches},
 		Change:    noted, LSP: lsptools.Options{Servers: s.languages, Change: change, Previews: s.previews, Learn: learn},
 		Glob: glob.Options{Searcher: s.searcher}, Grep: grep.Options{Searcher: s.searcher}, Read: read.Options{

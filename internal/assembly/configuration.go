@@ -20,8 +20,9 @@ var flagKeys = map[string]string{"--mode": "permissions.defaultMode", "--task-li
 // variables, then those of files.
 func (p *Plan) configuration() config.Options {
 	var o config.Options
+	found := p.found()
 	count := map[string]int{}
-	for _, l := range p.Found.Layers {
+	for _, l := range p.found().Layers {
 		label := l.Name
 		if count[label]++; count[label] > 1 {
 			label = fmt.Sprint(label, " ", count[label])
@@ -35,7 +36,11 @@ func (p *Plan) configuration() config.Options {
 			all[k.Name] = &config.Setting{Name: k.Name, Meaning: fmt.Sprintf("%s (%s)", k.Meaning, k.Value)}
 		}
 	}
-	for _, e := range p.Settings.Entries() {
+	// A key that needs a new start has the values of the start.
+	follows := p.Settings.Following(found.Merged)
+	entries := slices.DeleteFunc(p.Settings.Entries(), func(e settings.Entry) bool { return follows(e.Key) })
+	entries = append(entries, slices.DeleteFunc(found.Merged.Entries(), func(e settings.Entry) bool { return !follows(e.Key) })...)
+	for _, e := range entries {
 		if strings.HasPrefix(e.Key, "features.") {
 			delete(all, "features") // its members are set
 		}
@@ -98,13 +103,13 @@ func (p *Plan) change(s config.Setting) string {
 		}
 	}
 	file := p.AddTo
-	for _, l := range p.Found.Layers {
+	for _, l := range p.found().Layers {
 		in := func(v config.Value) bool { return strings.HasPrefix(v.Source, plain.Quote(l.Path)+":") }
 		switch {
 		case slices.ContainsFunc(s.Unused, in) && !l.Trusted && l.Name == settings.Project:
-			return fmt.Sprintf("To use that of the project, the user runs %s and restarts the server.", l.TrustCommand())
+			return fmt.Sprintf("To use that of the project, the user runs %s%s.", l.TrustCommand(), again(s.Name))
 		case len(s.Values) > 0 && in(s.Values[0]) && l.Name == settings.Managed:
-			return "To change it, the administrator edits " + plain.Text(l.Path) + ". Then the server is restarted."
+			return fmt.Sprintf("To change it, the administrator edits %s%s.", plain.Text(l.Path), again(s.Name))
 		case len(s.Values) > 0 && in(s.Values[0]):
 			file = l.Path
 		}
@@ -112,5 +117,13 @@ func (p *Plan) change(s config.Setting) string {
 	if file == "" {
 		return "To change it, the user names a settings file with --settings."
 	}
-	return fmt.Sprintf("To change it, the user edits %s in %s and restarts the server; mcp-toolset policy check shows mistakes.", s.Name, plain.Text(file))
+	return fmt.Sprintf("To change it, the user edits %s in %s%s; mcp-toolset policy check shows mistakes.", s.Name, plain.Text(file), again(s.Name))
+}
+
+// again returns what follows a change of a key, as the end of a sentence.
+func again(key string) string {
+	if settings.Live(key) {
+		return ", which holds with the next call"
+	}
+	return " and restarts the server"
 }

@@ -36,6 +36,9 @@ func (a *Assembly) describe(c Config, roots []string, to *pipeline.Config) {
 	parts.Explain, parts.Journal, parts.Events, parts.Undo = a.explainIn, c.Journal, c.Events, to.Undo
 	parts.Instance, parts.AddTo = to.Instance, cmp.Or(c.AddTo, c.Settings.Source())
 	parts.Always = func() ([]approval.Entry, error) { return approval.Entries(a.State) }
+	if a.follower != nil {
+		parts.Settings = a.follower.holding
+	}
 	if parts.AuditFile != "" {
 		parts.Audit = func(q audit.Query) (audit.Found, error) { return audit.Find(parts.AuditFile, q) }
 	}
@@ -52,19 +55,23 @@ func (a *Assembly) describe(c Config, roots []string, to *pipeline.Config) {
 
 // consoleParts returns the parts of a plan for the console.
 func (p *Plan) consoleParts(background *task.Registry, lists work.Options) feed.Parts {
-	layers := map[string]string{}
-	for _, l := range p.Found.Layers {
+	return feed.Parts{Tasks: background, Work: lists.Items, AuditFile: p.options.Audit.Path, Rules: p.rules}
+}
+
+// rules lists the rules that hold now.
+func (p *Plan) rules() (list []feed.Rule) {
+	found, layers := p.found(), map[string]string{}
+	for _, l := range found.Layers {
 		if l.Settings != nil {
 			layers[l.Settings.Source()] = l.Name
 		}
 	}
-	parts := feed.Parts{Tasks: background, Work: lists.Items, AuditFile: p.options.Audit.Path}
-	for _, r := range p.Settings.Rules().List() {
-		parts.Rules = append(parts.Rules, feed.Rule{
+	for _, r := range found.Merged.Rules().List() {
+		list = append(list, feed.Rule{
 			Effect: r.Behavior.String(), Rule: r.Text, Origin: r.Origin.String(), Layer: cmp.Or(layers[r.Origin.Source], "preset"),
 		})
 	}
-	return parts
+	return list
 }
 
 // explainIn explains a call in a folder.

@@ -33,7 +33,7 @@ func (p *Plan) guide(v session.View, hidden func(string) bool) string {
 	}
 	var b strings.Builder
 	for _, root := range roots[:min(len(roots), maxRoots)] {
-		if !slices.Contains(p.Found.Trusted, root) {
+		if !slices.Contains(p.found().Trusted, root) {
 			continue
 		}
 		for _, name := range guideFiles {

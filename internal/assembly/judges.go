@@ -22,12 +22,25 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	if len(roots) > 0 {
 		project = roots[0]
 	}
+	a.runners = map[bool]*hook.Runner{}
+	for _, closed := range []bool{false, true} {
+		a.runners[closed] = hook.New(hook.Config{Environ: c.HookEnv, ProjectDir: project, FailClosed: closed, Log: c.Log})
+		a.closers = append(a.closers, a.runners[closed])
+	}
+	a.judge(c, &to.Rules)
+	to.Instance, to.Pending = rand.Text()[:8], c.Approvals
+	to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
+	a.closers = append(a.closers, to.Approvals)
+	if c.Audit != nil {
+		to.Audit, to.AuditRequired, to.AuditReady = c.Audit.Write, c.Audit.Required(), c.Audit.Ready
+		a.closers = append(a.closers, c.Audit)
+	}
+}
+
+// judge adds the hooks and the classifier of the settings.
+func (a *Assembly) judge(c Config, to *pipeline.Rules) {
 	if to.Hooks = c.Settings.Hooks(); to.Hooks != nil {
-		runner := hook.New(hook.Config{
-			Environ: c.HookEnv, ProjectDir: project, FailClosed: c.Settings.HooksFailClosed(), Log: c.Log,
-		})
-		to.RunHooks = runner.Run
-		a.closers = append(a.closers, runner)
+		to.RunHooks = a.runners[c.Settings.HooksFailClosed()].Run
 	}
 	if stages := c.Settings.Classifier(); len(stages) > 0 {
 		if c.Judge == nil && slices.ContainsFunc(stages, func(s classifier.Stage) bool { return s.Model != "" }) {
@@ -41,13 +54,6 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 			}
 			return &policy.ExternalDecision{Behavior: answer.Behavior, Reason: answer.Reason}
 		}
-	}
-	to.Instance, to.Pending = rand.Text()[:8], c.Approvals
-	to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
-	a.closers = append(a.closers, to.Approvals)
-	if c.Audit != nil {
-		to.Audit, to.AuditRequired, to.AuditReady = c.Audit.Write, c.Audit.Required(), c.Audit.Ready
-		a.closers = append(a.closers, c.Audit)
 	}
 }
 

@@ -53,7 +53,7 @@ func (p *Plan) languageServers(commands *command.Commands, access func(session.V
 // trusted reports whether the user trusts the settings of the project in a root. A project
 // without settings, or with none that need trust, cannot be trusted.
 func (p *Plan) trusted(root string) bool {
-	for _, l := range p.Found.Layers {
+	for _, l := range p.found().Layers {
 		if l.Name == settings.Project && l.Trusted && l.Settings != nil && len(l.Settings.Loosens()) > 0 && filepath.Dir(filepath.Dir(l.Path)) == root {
 			return true
 		}

@@ -2,13 +2,19 @@ package assembly
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
 	"mcp-toolset/models/engine"
@@ -20,8 +26,41 @@ import (
 
 // languageModels holds the models of the settings. All fields are nil without any.
 type languageModels struct {
-	large, small models.Model
+	large, small models.Model // each a *replaceable
 	meter        *models.Meter
+	engines      *engines
+}
+
+// replaceable is a model that the settings can replace between two requests.
+type replaceable struct{ now atomic.Pointer[models.Model] }
+
+// Complete implements models.Model.
+func (r *replaceable) Complete(ctx context.Context, q models.Request) (*models.Response, error) {
+	return (*r.now.Load()).Complete(ctx, q)
+}
+
+// engines closes the engines of all models that there have been: a request may still use one that
+// was replaced.
+type engines struct {
+	mu  sync.Mutex
+	all []io.Closer
+}
+
+func (e *engines) add(c io.Closer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, c)
+}
+
+// Close implements io.Closer.
+func (e *engines) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, c := range e.all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // startModels makes the models of the settings. It reaches none of them.
@@ -34,17 +73,35 @@ func (p *Plan) startModels(locks *filelock.Locks) (m languageModels) {
 	if limit := c.Budget.CostPerDay; limit > 0 {
 		days = models.NewDays(limit, p.State, locks, time.Now)
 	}
-	m.meter = models.NewMeter(c.Budget, days)
-	make := func(e models.Endpoint) models.Model {
-		g := engine.New(e, engine.Options{Getenv: p.options.Getenv, Environ: hookEnvironment(p.options.Environ())})
-		p.Closers = append(p.Closers, g)
-		return models.New(e, g, m.meter, p.Log)
-	}
-	m.large = make(*c.Default)
-	if m.small = m.large; c.Small != nil {
-		m.small = make(*c.Small)
-	}
+	m.meter, m.engines = models.NewMeter(c.Budget, days), new(engines)
+	m.large, m.small = new(replaceable), new(replaceable)
+	p.Closers = append(p.Closers, m.engines)
+	p.setModels(m, c)
 	return m
+}
+
+// setModels makes m ask the models of c.
+func (p *Plan) setModels(m languageModels, c *models.Config) {
+	set := func(to models.Model, e models.Endpoint) models.Model {
+		g := engine.New(e, engine.Options{Getenv: p.options.Getenv, Environ: hookEnvironment(p.options.Environ())})
+		m.engines.add(g)
+		made := models.New(e, g, m.meter, p.Log)
+		to.(*replaceable).now.Store(&made)
+		return made
+	}
+	small := set(m.large, *c.Default)
+	if c.Small != nil {
+		set(m.small, *c.Small)
+		return
+	}
+	m.small.(*replaceable).now.Store(&small)
+}
+
+// followModels makes m ask the models of next, if they have changed from was and need no new start.
+func (p *Plan) followModels(m languageModels, was, next *settings.Settings) {
+	if m.meter != nil && p.Settings.FollowsModels(next) && !reflect.DeepEqual(was.Models(), next.Models()) {
+		p.setModels(m, next.Models())
+	}
 }
 
 // forget drops what is stored about an ended session.
@@ -137,8 +194,10 @@ func complete(ctx context.Context, m models.Model, r models.Request) (text, mode
 }
 
 // modelKeys returns the places of the keys of the models.
-func (p *Plan) modelKeys() (keys []endpoint.Key) {
-	if c := p.Settings.Models(); c != nil {
+func (p *Plan) modelKeys() []endpoint.Key { return p.modelKeysOf(p.Settings) }
+
+func (p *Plan) modelKeysOf(s *settings.Settings) (keys []endpoint.Key) {
+	if c := s.Models(); c != nil {
 		for _, e := range []*models.Endpoint{c.Default, c.Small} {
 			if e != nil {
 				keys = append(keys, engine.Key(*e, p.options.Getenv))

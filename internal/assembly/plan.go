@@ -106,6 +106,7 @@ type Plan struct {
 	Shell    string          // shell of commands, absolute; "" means the default
 	Switches map[string]bool // features switched on or off, overriding the settings
 	options  Options
+	live     atomic.Pointer[settings.Found] // Found, or the settings that have replaced it
 	repeats  atomic.Uint64
 	servers  *lsp.Manager    // language servers; set by Build
 	running  *agent.Registry // agents; nil without any type; set by Build
@@ -180,10 +181,11 @@ func hookEnvironment(environ []string) []string {
 // FindSettings finds the settings that apply to the roots. The plan must have its roots
 // and the state folder.
 func (p *Plan) FindSettings() error {
-	found, err := settings.Find(settings.Options{
+	options := settings.Options{
 		Explicit: p.options.Settings, Home: p.Home, Dir: p.options.Dir, Getenv: p.options.Getenv,
 		Roots: p.CanonicalRoots(), State: p.State, Tools: ToolNames(), Preset: p.options.Preset,
-	})
+	}
+	found, err := settings.Find(options)
 	if err != nil {
 		return err
 	}
@@ -191,18 +193,38 @@ func (p *Plan) FindSettings() error {
 		p.Log.Warn(w)
 	}
 	p.Found = found
+	p.live.Store(found)
+	p.Follow = &Follow{
+		Start: found, State: p.State, Keys: p.keyFiles, Taken: func(f *settings.Found) []*tools.Tool { p.live.Store(f); return nil },
+		Projects: withFiles,
+		Find:     func() (*settings.Found, error) { return settings.Find(options) },
+	}
 	p.Settings, p.AddTo, p.Notice = found.Merged, found.AddTo, found.Notice
 	p.Guarded = append(p.Guarded, found.Files...)
 	p.Closed = append(p.Closed, found.Closed...)
-	if w := p.Settings.WebSearch(); w != nil && w.KeyFile != "" {
-		p.Closed = append(p.Closed, w.KeyFile)
+	p.Closed = append(p.Closed, p.keyFiles(p.Settings)...)
+	return nil
+}
+
+// found returns the settings that hold now.
+func (p *Plan) found() *settings.Found {
+	if found := p.live.Load(); found != nil {
+		return found
 	}
-	for _, key := range p.modelKeys() {
+	return p.Found
+}
+
+// keyFiles returns the files with the keys of services that settings name.
+func (p *Plan) keyFiles(s *settings.Settings) (files []string) {
+	if w := s.WebSearch(); w != nil && w.KeyFile != "" {
+		files = append(files, w.KeyFile)
+	}
+	for _, key := range p.modelKeysOf(s) {
 		if key.File != "" {
-			p.Closed = append(p.Closed, key.File)
+			files = append(files, key.File)
 		}
 	}
-	return nil
+	return files
 }
 
 // openTrace opens the trace and connects it to the scheduler.

@@ -89,11 +89,13 @@ type agentFiles struct {
 
 // Untrusted returns the roots whose skills and agent files are not used, since the user does not
 // trust the projects.
-func (p *Plan) Untrusted() (roots []string) {
-	for _, root := range p.CanonicalRoots() {
-		if slices.Contains(p.Found.Trusted, root) {
-			continue
-		}
+func (p *Plan) Untrusted() []string {
+	return withFiles(slices.DeleteFunc(p.CanonicalRoots(), func(root string) bool { return slices.Contains(p.Found.Trusted, root) }))
+}
+
+// withFiles returns those of the roots that have skills or agent files.
+func withFiles(in []string) (roots []string) {
+	for _, root := range in {
 		agents, _ := skills.Agents(ProjectAgents(root))
 		if set := skills.Scan(ProjectSkills(root), nil); len(set.Skills)+len(agents) > 0 {
 			roots = append(roots, root)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/file/filelock"
@@ -21,7 +22,7 @@ import (
 // Upstreams holds the upstream servers, as the resource tools see them.
 type Upstreams struct {
 	*upstream.Manager
-	rules   *policy.Policy
+	rules   atomic.Pointer[policy.Policy]
 	servers []upstream.Server
 	always  bool // whether to ask the user about every call that no rule covers
 }
@@ -33,7 +34,8 @@ func (p *Plan) Upstreams(take func(*upstream.Server) bool) (*Upstreams, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Upstreams{rules: policy.New(policy.Config{Rules: p.Settings.Rules()}), always: p.options.Remote}
+	o := &Upstreams{always: p.options.Remote}
+	o.follow(p.Settings)
 	wait := milliseconds(p.options.Int("MCP_TOOL_TIMEOUT", 0))
 	for _, u := range p.Settings.Upstreams() {
 		if server := o.server(p.options.Environment, p.Settings, u, wait); take(&server) {
@@ -49,6 +51,11 @@ func (p *Plan) Upstreams(take func(*upstream.Server) bool) (*Upstreams, error) {
 		Pins: Pins(stateFolder), PinRefuses: p.Settings.UpstreamPin(), ConnectTimeout: p.options.ConnectTimeout(), Log: p.Log,
 	})
 	return o, nil
+}
+
+// follow makes the rules of s decide which servers are denied.
+func (o *Upstreams) follow(s *settings.Settings) {
+	o.rules.Store(policy.New(policy.Config{Rules: s.Rules()}))
 }
 
 // Pins returns the store of definitions of upstream tools in a state folder.
@@ -89,7 +96,7 @@ func (o *Upstreams) server(e Environment, s *settings.Settings, u settings.Upstr
 // ruled reports whether a rule on all tools of a server has the behavior b, and returns a text that
 // names the rule.
 func (o *Upstreams) ruled(prefix string, b policy.Behavior) (why string, ruled bool) {
-	d := o.rules.Decide(policy.Request{Tool: policy.ToolsPrefix(prefix)})
+	d := o.rules.Load().Decide(policy.Request{Tool: policy.ToolsPrefix(prefix)})
 	if d.Layer != policy.LayerRule || d.Behavior != b {
 		return "", false
 	}

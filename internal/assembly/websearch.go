@@ -12,9 +12,9 @@ import (
 	"mcp-toolset/web/search"
 )
 
-// WebSearch returns the options of the tool WebSearch by the settings. It sends nothing.
-func (p *Plan) WebSearch(searches *websearch.Searches, await func(context.Context, string)) websearch.Options {
-	w := p.Settings.WebSearch()
+// WebSearch returns the options of the tool WebSearch by settings. It sends nothing.
+func (p *Plan) WebSearch(s *settings.Settings, searches *websearch.Searches, await func(context.Context, string)) websearch.Options {
+	w := s.WebSearch()
 	if w == nil {
 		return websearch.Options{Searches: searches}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,13 +33,14 @@ func checkCommand(host *Host) *cobra.Command {
 		Short: "Check settings and count their rules",
 		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and their errors:\n" +
 			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n" +
+			"Without FILE, also names running servers that hold other settings than their files have now.\n" +
 			"A misspelled key or tool name is an error, which stops a server; in the file of a project without trust it is a warning.\n\n" +
 			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
 		Example: "  mcp-toolset policy check\n  mcp-toolset policy check .mcp-toolset/settings.json",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			k := checker{out: host.Out, tools: builtin.List(builtin.Options{}), home: host.Home}
 			if len(args) == 0 {
-				return k.all(&c, host)
+				return k.all(cmd.Context(), &c, host)
 			}
 			return k.files(args, host)
 		},
@@ -64,7 +66,7 @@ func (k *checker) print(format string, args ...any) {
 }
 
 // all checks the settings that a server would use.
-func (k *checker) all(c *common, host *Host) error {
+func (k *checker) all(ctx context.Context, c *common, host *Host) error {
 	log := slog.New(slog.DiscardHandler)
 	plan, err := c.plan(host, nil, log)
 	wide, tooWide := errors.AsType[*wideError](err)
@@ -72,6 +74,7 @@ func (k *checker) all(c *common, host *Host) error {
 		plan, err = c.planOf(host, nil, log)
 	}
 	if err != nil {
+		k.running(ctx, host, nil)
 		return usageError{err}
 	}
 	for _, l := range plan.Found.Layers {
@@ -83,7 +86,17 @@ func (k *checker) all(c *common, host *Host) error {
 	k.print("%-13s %s\n", "rules", ruleCounts(plan.Settings))
 	k.servers = plan.Settings.UpstreamPrefixes()
 	k.judge(plan.Settings, plan.CanonicalRoots(), plan.Found.Warnings, nil)
+	k.running(ctx, host, plan.Found)
 	return k.result(false)
+}
+
+// running prints a warning for each running server that holds other settings than its files have.
+func (k *checker) running(ctx context.Context, host *Host, found *settings.Found) {
+	_, others := runningServers(ctx, host, found)
+	for _, text := range others {
+		k.print("warning: %s\n", text)
+	}
+	k.warns += len(others)
 }
 
 // files checks each file separately.

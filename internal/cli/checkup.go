@@ -69,7 +69,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "state folder", "undo", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "servers", "state folder", "undo", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.
@@ -85,6 +85,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	}
 	k.state()
 	k.settings()
+	k.servers(ctx)
 	d, err := k.tried(ctx)
 	if err != nil {
 		return nil, err
@@ -240,6 +241,16 @@ func (k *checkup) settings() {
 	k.add(checkOK, "settings", "", "%s", text)
 }
 
+// servers checks whether the running servers hold the settings that their files have now.
+func (k *checkup) servers(ctx context.Context) {
+	switch n, others := runningServers(ctx, k.host, k.plan.Found); {
+	case len(others) > 0:
+		k.add(checkWarn, "servers", "correct the settings, or start the server again", "%s", strings.Join(others, "; "))
+	case n > 0:
+		k.add(checkOK, "servers", "", "%s, with the settings that the files have now", count(n, "running server"))
+	}
+}
+
 // settingsFiles returns the places of settings, if they were found.
 func (k *checkup) settingsFiles() (list []settingsFile) {
 	if k.plan.Found == nil {
@@ -299,7 +310,7 @@ func (k *checkup) skillFiles() {
 func (k *checkup) webSearch() {
 	const name = "web search"
 	w := k.plan.Settings.WebSearch()
-	switch o := k.plan.WebSearch(nil, nil); {
+	switch o := k.plan.WebSearch(k.plan.Settings, nil, nil); {
 	case w == nil:
 		k.add(checkOK, name, "", "off: webSearch in the settings names no search provider")
 	case o.Problem != "":

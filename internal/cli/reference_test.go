@@ -40,9 +40,14 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
 	b.WriteString("\n## Settings\n\n[permissions.md](permissions.md#share-settings-and-trust-a-projects) has the files and their order.\n\n" +
-		"| key | value | meaning |\n|---|---|---|\n")
+		"A running server takes over a change of the keys with *yes* in the last column; others need a new\nstart.\n\n" +
+		"| key | value | meaning | while it runs |\n|---|---|---|---|\n")
 	for _, key := range settings.Keys() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key.Name, inTable(key.Value), inTable(key.Meaning))
+		live := ""
+		if settings.Live(key.Name) {
+			live = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", key.Name, inTable(key.Value), inTable(key.Meaning), live)
 	}
 	b.WriteString("\n## Limits\n\n| limit | value |\n|---|---|\n")
 	for _, l := range limits {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type Entry struct {
 	Unused  string // why it has no effect; "" if it has one
 
 	unit string // see unit
+	raw  string // hash of the value, which may be a secret
 }
 
 // Entries returns the values of known keys, the most authoritative first. It returns nil if s
@@ -49,10 +51,11 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 	if known == "features" {
 		e.unit = key
 	}
-	add := func(line int, value string) {
+	add := func(line int, value, whole string) {
 		if e.Meaning == "" { // an unknown key
 			return
 		}
+		e.raw = rawHash(whole)
 		if slices.Contains(secretKeys, known) {
 			value = ""
 		}
@@ -62,21 +65,22 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 	switch {
 	case known == "hooks.<event>":
 		for _, group := range n.items {
-			add(group.line, group.hooks())
+			add(group.line, group.hooks(), group.json())
 		}
 	case n.kind == isArray && len(n.items) > 0:
 		for _, item := range n.items {
 			value := item.json()
+			shown := value
 			if strings.Contains(value, `"serverCommand"`) || strings.Contains(value, `"serverUrl"`) {
-				value = ""
+				shown = ""
 			}
-			add(item.line, value)
+			add(item.line, shown, value)
 		}
 	case known == "lspServers.<name>.initializationOptions" || known == "lspServers.<name>.settings":
-		add(line, n.json())
+		add(line, n.json(), n.json())
 	case n.kind == isObject && (known == "lspServers.<name>.env" || known == "mcpServers.<name>.env" || known == "mcpServers.<name>.headers"):
 		for _, f := range n.fields {
-			e.Origin, e.Value = s.at(f.line), strconv.Quote(f.key)+", value not shown"
+			e.Origin, e.Value, e.raw = s.at(f.line), strconv.Quote(f.key)+", value not shown", rawHash(f.key+"="+f.value.json())
 			s.entries = append(s.entries, e)
 		}
 	case n.kind == isObject:
@@ -87,9 +91,11 @@ func (s *Settings) enter(known, key, server string, line int, n *node) {
 			s.enter(knownBelow(known, f.key), joinKey(key, f.key), server, f.line, f.value)
 		}
 	default:
-		add(line, n.json())
+		add(line, n.json(), n.json())
 	}
 }
+
+func rawHash(value string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(value))) }
 
 // meaning returns the meaning of a key as Keys names it, or "" if it is unknown.
 func meaning(known string) string {

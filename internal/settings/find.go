@@ -48,6 +48,9 @@ type Found struct {
 
 	faults []string // of files that apply in full; see Settings.Faults
 
+	read []string // see Places
+	sum  []string // the content of each file and how much of it applies, for Digest
+
 	// Trusted lists the roots whose projects the user trusts as they are.
 	Trusted []string
 	// MachineFolder is the folder of the machine's settings, into which only root can put files; ""
@@ -112,6 +115,7 @@ func Find(o Options) (*Found, error) {
 		user = filepath.Join(config, policy.ProjectFile)
 	}
 	trust := NewTrust(o.State)
+	f.read = reads(o, user, trust)
 	seen := map[string]bool{}
 	if err := f.file(Managed, o.Managed, managers, o.Tools, seen); err != nil {
 		return nil, err
@@ -188,6 +192,7 @@ func (f *Found) file(name, path string, by owners, tools []string, seen map[stri
 		return nil // it was read in a more authoritative place
 	default:
 		seen[canonical] = true
+		f.add(path, string(data))
 		if layer.Settings, err = Parse(data, path, rootOf(path)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
@@ -18,6 +19,10 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 	if err == nil && trust.Trusts(root, p) {
 		f.Trusted = append(f.Trusted, root)
 	}
+	if p != nil {
+		f.add(layer.Path, p.Hash)
+	}
+	f.add(root, fmt.Sprint(verdict, err, slices.Contains(f.Trusted, root)))
 	switch {
 	case err != nil && verdict == Trusted:
 		return err

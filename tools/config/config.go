@@ -45,6 +45,9 @@ type File struct {
 type Options struct {
 	Files    []File // the most authoritative first
 	Settings []Setting
+
+	// Current returns what to show now, in place of the other fields. It may be nil.
+	Current func() Options
 }
 
 // FromFlag is the source of a value that a flag sets.
@@ -90,6 +93,9 @@ func New(o Options) *tools.Tool {
 
 // text describes one setting, those below a name, or all.
 func (o Options) text(name string, v session.View) (string, error) {
+	if o.Current != nil {
+		o = o.Current()
+	}
 	note := ""
 	switch {
 	case v.Planning:
