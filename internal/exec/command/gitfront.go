@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,8 +30,10 @@ func (e *enclosure) frontGit(p *sandbox.Policy, s Spec) error {
 		paths.Plan, paths.Closed, paths.Opened = true, tracked(s.Protect), s.opened
 	} else if !p.ReadOnly {
 		paths.Closed = tracked(p.Protect)
+		paths.States = map[string][]string{}
 		for _, o := range e.openings {
-			paths.Opened, paths.States = append(paths.Opened, o.Path), o.States
+			paths.Opened = append(paths.Opened, o.Path)
+			maps.Copy(paths.States, o.States)
 		}
 	}
 	programs := c.gits()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -183,6 +184,8 @@ func openedNow(top string) (map[string]openedFile, bool) {
 	return out, err == nil
 }
 
+func (f openedFile) equal(g openedFile) bool { return f.Mode == g.Mode && bytes.Equal(f.Text, g.Text) }
+
 // has reports whether a state of git is that of the file.
 func (f openedFile) has(state string) bool {
 	mode, blob, _ := strings.Cut(state, " ")
@@ -229,6 +232,9 @@ func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) 
 		for name := range now {
 			single(name, bases)
 		}
+		if !maps.EqualFunc(now, o.Before, openedFile.equal) {
+			w.tellRestored(plain.Line(o.Path) + " is protected; git made it what an earlier commit has")
+		}
 		o.Before = now
 	}
 	for _, name := range bad {
@@ -266,7 +272,7 @@ func (o *opening) allows(name string, now map[string]openedFile) bool {
 	f, there := now[name]
 	before, had := o.Before[name]
 	switch {
-	case slices.Contains(o.Agreed, name), there == had && f.Mode == before.Mode && string(f.Text) == string(before.Text):
+	case slices.Contains(o.Agreed, name), there == had && f.equal(before):
 		return true
 	case !there:
 		return slices.Contains(o.States[name], gitfront.Absent)

@@ -16,9 +16,9 @@ const openSetup = `set -e
 export GIT_AUTHOR_DATE=2026-01-01T00:00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00:00Z
 git init -qb main .
 git config user.name a; git config user.email a@example.com
-mkdir .vscode; printf '1\n2\n3\n4\n5\n' >.vscode/settings.json; echo f >f; git add -A; git commit -qm one
+mkdir .vscode; printf '1\n2\n3\n4\n5\n' >.vscode/settings.json; echo f >f; echo 1 >.npmrc; git add -A; git commit -qm one
 git checkout -qb none; git rm -qr .vscode; git commit -qm none
-git checkout -q main; git checkout -qb feat; printf 'x\n2\n3\n4\n5\n' >.vscode/settings.json; echo g >g; git add -A; git commit -qm two
+git checkout -q main; git checkout -qb feat; printf 'x\n2\n3\n4\n5\n' >.vscode/settings.json; echo g >g; echo 2 >.npmrc; git add -A; git commit -qm two
 git checkout -q main; git checkout -qb both; printf '1\n2\n3\n4\ny\n' >.vscode/settings.json; git commit -qam both
 git checkout -q main; echo m >m; git add m; git commit -qm m
 `
@@ -59,6 +59,8 @@ var openCases = []struct {
 	{"git checkout -q feat; git checkout -q main; rm -r .vscode; mkdir e; echo evil >e/settings.json; ln -s e .vscode", [][]string{{"checkout", "-q", "feat"}}, putBack},
 	{"git checkout -q feat; git checkout -q main; rm .vscode/settings.json; mkdir .vscode/settings.json; echo evil >.vscode/settings.json/x", [][]string{{"checkout", "-q", "feat"}}, putBack},
 	{"git checkout -q feat; git checkout -q main; (echo evil >.vscode/settings.json) & wait", [][]string{{"checkout", "-q", "feat"}}, putBack},
+	{"git checkout -q feat; git checkout -q main; rm .npmrc; echo evil >.npmrc", [][]string{{"checkout", "-q", "feat"}}, putBack},
+	{"printf 'echo evil >.npmrc; echo evil >.vscode/settings.json' >hook; git checkout -q feat; git checkout -q main; sh hook", [][]string{{"checkout", "-q", "feat"}}, putBack},
 	{"git checkout -q feat; git checkout -q main; mkfifo .vscode/p", [][]string{{"checkout", "-q", "feat"}}, putBack},
 }
 
@@ -86,7 +88,7 @@ func TestGitOpens(t *testing.T) {
 				}
 			}
 			protected := filepath.Join(here, ".vscode")
-			said, res := run(t, c, Spec{Script: who + tt.script, Names: plantNames, Protect: []string{protected}, Git: tt.git})
+			said, res := run(t, c, Spec{Script: who + tt.script, Names: plantNames, Protect: []string{protected, filepath.Join(here, ".npmrc")}, Git: tt.git})
 			if refused := strings.Contains(said, "Nothing was changed"); refused != (tt.how == isRefused) {
 				t.Errorf("refused: %v", refused)
 			}
@@ -99,9 +101,16 @@ func TestGitOpens(t *testing.T) {
 			if back := strings.Contains(strings.Join(res.Restored, "\n"), "put back"); back && tt.how != putBack {
 				t.Errorf("%q", res.Restored)
 			}
+			facts := strings.Join(res.Restored, "\n")
+			if tt.how == putBack && !strings.Contains(facts, " is protected and was put back as it was, since no earlier commit has what the command made of it; that is in "+res.Quarantine+". If it is wanted, ask the user to move it back") {
+				t.Errorf("says %q", facts)
+			}
+			if text := protected + " is protected; git made it what an earlier commit has"; tt.script == openCases[0].script && tt.git != nil && !strings.Contains(facts, text) {
+				t.Errorf("says %q", facts)
+			}
 			if tt.how == putBack {
-				got := plain(here, "cd .vscode && pwd -P && ls -A && cat settings.json")
-				if want := protected + "\nsettings.json\n1\n2\n3\n4\n5\n"; got != want {
+				got := plain(here, "cat .npmrc; cd .vscode && pwd -P && ls -A && cat settings.json")
+				if want := "1\n" + protected + "\nsettings.json\n1\n2\n3\n4\n5\n"; got != want {
 					t.Errorf("left %q, want %q", got, want)
 				}
 			}
@@ -120,7 +129,7 @@ func TestGitOpensLinks(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(string(out))
 	}
-	s := Spec{Names: plantNames, Protect: []string{root + "/.vscode"}, Git: [][]string{{"checkout", "-q", "feat"}}}
+	s := Spec{Names: plantNames, Protect: []string{root + "/.vscode", root + "/.npmrc"}, Git: [][]string{{"checkout", "-q", "feat"}}}
 	s.Script = "git checkout -q feat && ln .vscode/settings.json link"
 	if said, res := run(t, c, s); res.Code != 0 {
 		t.Fatal(said)
