@@ -42,7 +42,7 @@ var rules = []rule{
 	{"tools/toolstest", []string{"tools", "internal/consent/question", "session", "internal/file/workspace", "internal/record/results", "internal/file/filelock", "internal/file/snapshot"}, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "the harness of tool tests"},
 	{"tools/file", []string{"tools", "session", "internal/bounded", "internal/text/fault", "internal/file/filelock", "internal/text/nearest", "internal/text/plain", "internal/file/snapshot", "internal/file/textfile", "internal/file/workspace"},
 		[]string{"github.com/aymanbagabas/go-udiff", "golang.org/x/text"}, "what the tools on one file share"},
-	{"tools/edit", []string{"tools", "tools/file", "session", "internal/text/fault", "internal/file/notebook", "internal/file/textfile", "internal/text/plain"}, nil, "the Edit tool; a notebook that cannot be parsed is text"},
+	{"tools/edit", []string{"tools", "tools/file", "session", "internal/text/fault", "internal/file/notebook", "internal/file/textfile", "internal/text/plain"}, []string{"golang.org/x/text"}, "the Edit tool; a notebook that cannot be parsed is text, and texts differ in Unicode form"},
 	{"tools/notebook", []string{"tools", "tools/file", "session", "internal/text/fault", "internal/file/notebook", "internal/text/plain"}, nil, "the NotebookEdit tool"},
 	{"tools/read", []string{"tools", "tools/file", "internal/file/snapshot", "session", "internal/bounded", "internal/file/document", "internal/file/document/*", "internal/text/fault", "internal/file/notebook", "internal/text/nearest", "internal/text/plain", "internal/file/textfile", "internal/file/workspace"},
 		[]string{"github.com/gabriel-vasile/mimetype", "golang.org/x/text"}, "the Read tool: what a file is, and old encodings"},

@@ -73,8 +73,8 @@ func TestReadOnlyContained(t *testing.T) {
 			connect := fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%s; node -e 'require(\"net\").connect(%[1]s, \"127.0.0.1\").on(\"error\", e => { throw e })'", port)
 			for _, command := range []string{
 				"echo x >f", "rm f", "echo x >new", "mkdir new", "ln -s a new", "mv f g", "chmod 777 f", "touch f", "mkfifo new",
-				"echo x >/tmp/mcp-toolset-test-new", "mkdir /tmp/mcp-toolset-test-new", "echo x >$HOME/new", "mkdir -p $HOME/.cache/new", "mkdir -p $HOME/go/new",
-				"echo x >/dev/shm/mcp-toolset-test-new", "echo x >/var/tmp/mcp-toolset-test-new", "git init .",
+				"echo x >$HOME/new", "mkdir -p $HOME/.cache/new", "mkdir -p $HOME/go/new",
+				"echo x >/dev/shm/mcp-toolset-test-new", "git init .",
 				connect, "echo x >/dev/udp/127.0.0.1/" + port,
 				fmt.Sprintf("kill -KILL %d", s.cmd.Process.Pid), fmt.Sprintf("kill -0 %d", os.Getpid()), "kill -KILL $PPID && false", "kill -KILL -1; false",
 			} {

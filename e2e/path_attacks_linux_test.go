@@ -93,7 +93,7 @@ func (a *attack) attempts() []attempt {
 	case "p050":
 		return []attempt{readOf(at(strings.Repeat("x", 256)), failedCall), writeTo(at(strings.Repeat("x", 256)), failedCall)}
 	case "p055", "p056":
-		return append(searchIn(ws, anyCall), readOf(at("\ufffd\ufffd"), failedCall))
+		return append(searchIn(ws, anyCall), readOf(at("\ufffd\ufffd"), anyCall))
 	case "p058":
 		return []attempt{writeTo(at("*"), doneCall), readOf(at("?"), doneCall), {"Edit", map[string]any{"file_path": at("*"), "old_string": "PWNED", "new_string": "x"}, doneCall}}
 	case "p060":

@@ -24,9 +24,9 @@ func (c *call) newEnv() *tools.Env {
 	}
 	if c.p.Private != nil {
 		c.temp = c.p.Private(env.Session)
-		env.Real = func(path string) string {
-			real := c.temp.Real(path)
-			if real == path {
+		env.Real = func(path string, made bool) string {
+			real := c.temp.Real(path, made)
+			if real == path || slices.ContainsFunc(c.p.readable(env.Session), func(dir string) bool { return workspace.Within(dir, path) }) {
 				return path
 			}
 			// A rule may open a file of the machine.

@@ -31,13 +31,17 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			*folders.to = append(*folders.to, canonical)
 		}
 	}
+	made := map[string]bool{}
+	for _, named := range from.Paths {
+		made[named.Path] = made[named.Path] || named.Access == policy.Edit
+	}
 	seen, kept := map[tools.NamedPath]bool{}, c.rules.HidingRules(c.Session.View().Dir, false)
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if named.Glob {
 			pattern := named.Path
 			if c.env.Real != nil {
-				pattern = c.env.Real(pattern)
+				pattern = c.env.Real(pattern, false)
 			}
 			paths = expand(pattern)
 		}
@@ -53,7 +57,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 				continue
 			}
 			seen[key] = true
-			canonical, own, err := c.follow(ctx, path)
+			canonical, own, err := c.follow(ctx, path, named.Access == policy.Edit || made[path])
 			if err != nil {
 				return nil, err
 			}
@@ -68,10 +72,10 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 
 // follow returns the canonical path of a file that a command names, and whether it is in the
 // session's own folder for temporary files. A path that cannot be resolved stays as it is.
-func (c *call) follow(ctx context.Context, path string) (canonical string, own bool, err error) {
+func (c *call) follow(ctx context.Context, path string, made bool) (canonical string, own bool, err error) {
 	real := path
 	if c.env.Real != nil {
-		real = c.env.Real(path)
+		real = c.env.Real(path, made)
 	}
 	canonical, _, err = follow(ctx, real)
 	return canonical, c.own(canonical), err

@@ -84,7 +84,7 @@ import (
 
 // Private maps the paths of the commands of a session; see command.Private.
 type Private interface {
-	Real(path string) string
+	Real(path string, made bool) string
 	Owns(canonical string) bool
 }
 

@@ -40,8 +40,9 @@ type Env struct {
 	Approvable bool
 
 	// Real returns the path of a file that a command of the session finds at path: commands have
-	// the session's folder for temporary files in the place of /tmp. nil: they have no such folder.
-	Real func(path string) string
+	// the session's folder for temporary files in the place of /tmp. made reports that the call makes
+	// the file. nil: commands have no such folder.
+	Real func(path string, made bool) string
 
 	// Depart releases the call's slot and its place, for a call that only waits from now on.
 	// Later calls of the session no longer wait for it, and do not see its effect until its end.
@@ -113,7 +114,7 @@ func (e *Env) Foreground(limit time.Duration) time.Duration {
 func (e *Env) Abs(path string) string {
 	path = workspace.Expand(path, e.Session.Dir, e.Home)
 	if e.Real != nil {
-		path = e.Real(path)
+		path = e.Real(path, false)
 	}
 	return path
 }

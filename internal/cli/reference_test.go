@@ -127,7 +127,7 @@ func TestEnvironment(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "bench" || d.Name() == "e2e" || d.Name() == "testdata" || d.Name() == "testscale" || strings.HasPrefix(d.Name(), ".") && file != module):
+		case d.IsDir() && (d.Name() == "bench" || d.Name() == "e2e" || d.Name() == "testdata" || d.Name() == "testscale" || d.Name() == "toolstest" || strings.HasPrefix(d.Name(), ".") && file != module):
 			return filepath.SkipDir
 		case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
 			return nil
@@ -139,8 +139,8 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Read to find the caches and the registries of build tools.
-	toolchain := []string{"GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
+	// Read to find the caches and the registries of build tools, and in the place of git.
+	toolchain := []string{"GIT_INDEX_FILE", "GIT_CONFIG_COUNT", "GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
 	for _, m := range readVariable.FindAllStringSubmatch(code.String(), -1) {
 		described := slices.ContainsFunc(environment, func(v variable) bool { return v.name == m[1] })
 		if !described && !slices.Contains(toolchain, m[1]) {

@@ -120,6 +120,9 @@ func (m *matcher) find(given, path string) (to, note string) {
 		}
 		return other, "the path taken is " + plain.Line(other) + ": there is no " + plain.Line(given)
 	}
+	if m.create && note == "" && os.PathSeparator == '/' && strings.Contains(given, `\`) {
+		note = "the name has a backslash in it, which separates no folders here"
+	}
 	return path, note
 }
 
@@ -190,9 +193,11 @@ func (m *matcher) entry(dir, name string) (entry string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	shown := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return !isShownAs(e, name) })
-	if len(shown) == 1 {
-		return shown[0], true
+	for _, is := range []func(entry, name string) bool{isShown, isShownElsewhere} {
+		shown := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return !is(e, name) })
+		if len(shown) == 1 && strings.Contains(name, `\`) {
+			return shown[0], true
+		}
 	}
 	look := m.look(name)
 	alike := slices.DeleteFunc(entries, func(e string) bool { return m.look(e) != look && m.look(plain.Text(e)) != look })
@@ -217,15 +222,19 @@ func (m *matcher) look(name string) string {
 
 var quotes = strings.NewReplacer("‘", "'", "’", "'", "“", `"`, "”", `"`)
 
-// isShownAs reports whether programs show an entry as name: this one, Go and JSON with
-// escapes for all but ASCII, or git.
-func isShownAs(entry, name string) bool {
-	if !strings.Contains(name, `\`) {
-		return false
-	}
+// isShown reports whether answers show an entry as name.
+func isShown(entry, name string) bool { return plain.Text(entry) == name }
+
+// isShownElsewhere is like isShown for other programs: Go and JSON with escapes for all but
+// ASCII, Python, and git.
+func isShownElsewhere(entry, name string) bool {
 	ascii := strconv.QuoteToASCII(entry)
-	return plain.Text(entry) == name || ascii[1:len(ascii)-1] == name || gitQuoted(entry) == name
+	ascii = ascii[1 : len(ascii)-1]
+	return ascii == name || python.Replace(ascii) == name || python.Replace(plain.Text(entry)) == name || gitQuoted(entry) == name
 }
+
+// python replaces the escapes of Go by those of repr and ascii in Python.
+var python = strings.NewReplacer(`\\`, `\\`, `\u00`, `\x`)
 
 // gitQuoted returns a name as git shows it without core.quotePath, but without the quotes.
 func gitQuoted(name string) string {

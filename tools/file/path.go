@@ -1,6 +1,8 @@
 package file
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -78,4 +80,19 @@ func Shared(env *tools.Env, path string) bool {
 		}
 	}
 	return false
+}
+
+// LeadsOut returns the error of opening a path if the rules refuse it because of a link in it,
+// such as one that leads out of the roots, and otherwise nil: what else cannot be opened is
+// not found.
+func LeadsOut(path string, err error) error {
+	var system *fs.PathError
+	var kind *workspace.KindError
+	if errors.As(err, &system) || errors.As(err, &kind) {
+		return nil
+	}
+	if canonical, failed := workspace.Canonical(path); failed != nil || canonical == path {
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"html"
 	"net/url"
 	"os"
 	"regexp"
@@ -68,6 +69,7 @@ var forms = []struct {
 		}
 		return s
 	}},
+	{existing, html.UnescapeString}, // R&amp;D
 	{unlikely, func(s string) string { return strings.TrimPrefix(s, "@") }},
 	{unlikely, func(s string) string { return diffPrefix.ReplaceAllString(s, "") }},
 }
@@ -108,9 +110,15 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 	return s[len(prefix):], true
 }
 
+// inner matches the quotes in a path as ls shows it: 'a'$'\t”b'.
+var inner = regexp.MustCompile(`'\$?'`)
+
 // unquoted removes quotes, backticks and angle brackets around a path.
 func unquoted(s string) string {
 	trimmed := strings.TrimFunc(s, unicode.IsSpace)
+	if strings.HasPrefix(trimmed, "'") || strings.HasPrefix(trimmed, "$'") {
+		trimmed = inner.ReplaceAllString(strings.TrimPrefix(trimmed, "$"), "")
+	}
 	for _, pair := range []string{"``", `""`, "''", "<>", "“”", "‘’"} {
 		r := []rune(pair)
 		open, closing := string(r[0]), string(r[1])

@@ -245,7 +245,7 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	full := filepath.Join(r.in.Path, filepath.FromSlash(base))
 	dir, err := r.env.Files.Folder(full)
 	if err != nil {
-		return leadsOut(full, err)
+		return file.LeadsOut(full, err)
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
 		Pick: func(at, name string) bool { return r.in.match.match(path.Join(base, at), name) }, Show: dir.Allowed,
@@ -263,21 +263,6 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	return nil
 }
 
-// leadsOut returns the error of opening a path if the rules refuse it because of a link in it,
-// such as one that leads out of the roots, and otherwise nil: what else cannot be opened is
-// not found.
-func leadsOut(path string, err error) error {
-	var system *fs.PathError
-	var kind *workspace.KindError
-	if errors.As(err, &system) || errors.As(err, &kind) {
-		return nil
-	}
-	if canonical, failed := workspace.Canonical(path); failed != nil || canonical == path {
-		return nil
-	}
-	return err
-}
-
 // named looks for the one path that a pattern without special characters names.
 func (r *listing) named(s *search.Searcher) error {
 	full := filepath.Join(r.in.Path, filepath.FromSlash(r.in.Pattern))
@@ -293,7 +278,7 @@ func (r *listing) named(s *search.Searcher) error {
 		return nil
 	case err != nil:
 		r.hints = hints(r.in.Pattern)
-		return leadsOut(full, err)
+		return file.LeadsOut(full, err)
 	}
 	f.Close()
 	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
@@ -336,7 +321,7 @@ func (r *listing) output() Output {
 	prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
-		name := plain.Text(prefix + f)
+		name := plain.Text(workspace.ShownPath(prefix, f))
 		if b.Len()+len(name) > maxPathBytes {
 			break
 		}

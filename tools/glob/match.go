@@ -38,10 +38,10 @@ type matcher struct {
 	// Other readings of the pattern, for files whose paths have such characters.
 
 	literal []string // with literal brackets and braces
-	shown   string   // with literal backslashes, as they are in names that are shown; "": it has none
+	shown   []string // with literal backslashes, as they are in names that are shown
 	look    string   // see nearest.Look
 
-	// invalid is why the pattern is none. Then only literal can match. nil: it is valid
+	// invalid is why the pattern is none. Then only literal and shown can match. nil: it is valid
 	invalid error
 }
 
@@ -52,19 +52,26 @@ func newMatcher(pattern string) (*matcher, error) {
 		return nil, err
 	}
 	m.invalid = err
-	for _, v := range ignore.Literal(pattern) {
-		if other, err := parse(v); err == nil {
-			m.literal = append(m.literal, other.pattern)
-		}
+	m.literal = valid(ignore.Literal(pattern))
+	if strings.Contains(pattern, `\`) {
+		shown := strings.ReplaceAll(pattern, `\`, `\\`)
+		m.shown = valid(append([]string{shown}, ignore.Literal(shown)...))
 	}
-	if len(m.literal) == 0 && err != nil {
+	if len(m.literal)+len(m.shown) == 0 && err != nil {
 		return nil, err
-	}
-	if strings.Contains(m.pattern, `\`) {
-		m.shown = strings.ReplaceAll(m.pattern, `\`, `\\`)
 	}
 	m.look = nearest.Look(m.pattern)
 	return m, nil
+}
+
+// valid returns the patterns that are valid, as parsed.
+func valid(patterns []string) (parsed []string) {
+	for _, p := range patterns {
+		if m, err := parse(p); err == nil {
+			parsed = append(parsed, m.pattern)
+		}
+	}
+	return parsed
 }
 
 // parse parses a pattern. If its brackets or braces are at fault, it also returns a matcher.
@@ -117,11 +124,16 @@ func (m *matcher) match(dir, name string) bool {
 			}
 		}
 	}
+	if m.shown != nil {
+		text := plain.Text(name)
+		for _, v := range m.shown {
+			if doublestar.MatchUnvalidated(v, text) {
+				return true
+			}
+		}
+	}
 	if m.invalid != nil {
 		return false
-	}
-	if m.shown != "" && doublestar.MatchUnvalidated(m.shown, plain.Text(name)) {
-		return true
 	}
 	look := nearest.Look(name) // the same for nearly all names
 	return (look != name || m.look != m.pattern) && doublestar.MatchUnvalidated(m.look, look)
@@ -167,20 +179,12 @@ func check(pattern string) error {
 	return nil
 }
 
-// steps matches text that looks like a range of numbers in braces.
-var steps = regexp.MustCompile(`\{\w+\.\.\w+\}`)
-
 // hints returns advice on a pattern that matched no files.
 func hints(pattern string) (hints []string) {
 	if strings.HasPrefix(pattern, "!") {
 		hints = append(hints, "a ! at the beginning excludes nothing: a pattern selects what to find")
 	}
-	if s := steps.FindString(pattern); s != "" {
-		hints = append(hints, s+" is no range: write such as [1-3] or {1,2,3}")
-	}
-	if at := strings.IndexByte(pattern, '\\'); at >= 0 && !strings.Contains(pattern, "/") && ignore.Literal(pattern) == nil {
-		hints = append(hints, `a \ makes the next character literal; folders are separated by /`)
-	}
+	hints = append(hints, ignore.Hints(pattern)...)
 	if several := strings.Fields(pattern); len(several) > 1 {
 		hints = append(hints, "blanks are part of the pattern; for one of several write "+plain.Line("{"+strings.Join(several, ",")+"}"))
 	}

@@ -78,7 +78,8 @@ func newChoice(in Input, prefix, dir string, exists func(name string) bool) (*ch
 func (c *choice) whole(glob string) *choice {
 	one := *c
 	one.list = append(one.list[:0:0], whole(glob, c.dir))
-	if len(c.list) < 2 || strings.HasPrefix(glob, "!") || one.compile() != nil {
+	same := len(c.list) == 1 && c.list[0].given == glob
+	if len(c.list) == 0 || same || strings.HasPrefix(glob, "!") || one.compile() != nil {
 		return nil
 	}
 	return &one

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/text/plain"
 )
@@ -98,7 +99,7 @@ func (f *formatter) binary(dst []byte, path string) []byte {
 }
 
 // shownPath returns a path in a form that is safe to show.
-func shownPath(prefix, path string) string { return plain.Text(prefix + path) }
+func shownPath(prefix, path string) string { return plain.Text(workspace.ShownPath(prefix, path)) }
 
 // counted returns a number with its noun.
 func counted(n int, one, many string) string {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/text/fault"
@@ -83,6 +85,14 @@ func prefix(text, folder string) int {
 	if strings.HasPrefix(text, "./") {
 		return 2
 	}
+	for _, scheme := range []string{"file://localhost/", "file:///"} {
+		if strings.HasPrefix(text, scheme) {
+			at := len(scheme) - 1
+			if n := prefix(text[at:], folder); n > 0 {
+				return at + n
+			}
+		}
+	}
 	if folder = strings.TrimSuffix(filepath.ToSlash(folder), "/") + "/"; len(folder) > 1 && strings.HasPrefix(text, folder) {
 		return len(folder)
 	}
@@ -133,6 +143,9 @@ func whole(globs, folder string) glob {
 	if at := prefix(text, folder); at > 0 {
 		text = "/" + text[at:]
 	}
+	if trimmed := strings.TrimRight(text, " "); !strings.HasSuffix(trimmed, `\`) { // else they have no effect
+		text = trimmed + strings.Repeat(`\ `, len(text)-len(trimmed))
+	}
 	if negated {
 		text = "!" + text
 	}
@@ -169,7 +182,8 @@ func class(s string) int {
 // ignore.
 const mostGlobs = 1000
 
-// compile compiles globs, with their variants in which brackets and braces are literal.
+// compile compiles globs, with their variants: names as they are shown, and literal brackets
+// and braces.
 // wrong is why the first invalid glob is none, if it is one with literal brackets.
 func compile(globs []string) (o *ignore.Override, wrong, err error) {
 	if len(globs) > mostGlobs {
@@ -182,7 +196,7 @@ func compile(globs []string) (o *ignore.Override, wrong, err error) {
 			all, valid = append(all, glob), append(valid, glob)
 		}
 		found := false
-		for _, v := range ignore.Literal(glob) {
+		for _, v := range variants(glob) {
 			if _, err := ignore.Globs([]string{v}); err == nil {
 				all, found = append(all, v), true
 			}
@@ -199,6 +213,46 @@ func compile(globs []string) (o *ignore.Override, wrong, err error) {
 		o, err = ignore.Globs(valid)
 	}
 	return o, wrong, globFault(err)
+}
+
+// variants returns the other readings of a glob, for names that have such characters.
+func variants(glob string) []string {
+	all := ignore.Literal(glob)
+	if !strings.Contains(glob, `\`) {
+		return all
+	}
+	for _, shown := range []string{strings.ReplaceAll(glob, `\`, `\\`), unescaped(glob)} {
+		all = append(append(all, shown), ignore.Literal(shown)...)
+	}
+	return all
+}
+
+// unescaped returns a glob in which the escapes of names that are shown are the characters
+// themselves: see plain.Text. Other backslashes stay.
+func unescaped(glob string) string {
+	var b strings.Builder
+	for glob != "" {
+		if glob[0] != '\\' {
+			b.WriteByte(glob[0])
+			glob = glob[1:]
+			continue
+		}
+		c, multibyte, rest, err := strconv.UnquoteChar(glob, 0)
+		switch {
+		case err != nil:
+			n := min(2, len(glob))
+			b.WriteString(glob[:n])
+			rest = glob[n:]
+		case c >= utf8.RuneSelf && multibyte:
+			b.WriteRune(c)
+		case c >= utf8.RuneSelf: // \xe9 is a byte
+			b.WriteByte(byte(c))
+		default:
+			b.WriteString(`\` + string(c))
+		}
+		glob = rest
+	}
+	return b.String()
 }
 
 // globFault words the error of a glob.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/file"
 )
@@ -30,20 +31,29 @@ func (r *searching) hints() (hints []string) {
 		switch {
 		case name != "" && !strings.ContainsAny(name, `!`+special) && r.isFolder(name):
 			hints = append(hints, shown+" is a folder; use "+shown+"/**")
-		case r.c.chosen == 0 && r.link(name) != "":
+		case r.c.chosen > 0:
+		case r.link(name) != "":
 			hints = append(hints, plain.Line(r.link(name))+" is a link, and links are not followed; search it as path")
+		case strings.Contains("/"+name+"/", "/../"):
+			hints = append(hints, "a glob does not lead to a parent folder; give the folder as path")
+		default:
+			hints = append(hints, ignore.Hints(g.given)...)
 		}
 	}
 	return hints
 }
 
-// link returns the beginning of a glob that is a link to a folder, or "".
+// link returns the beginning of a glob that is a link, or leads out of the roots by one, or "".
 func (r *searching) link(glob string) string {
 	if at := strings.IndexAny(glob, "!"+special); at >= 0 {
 		glob = glob[:max(0, strings.LastIndexByte(glob[:at], '/'))]
 	}
 	for i := 1; i <= len(glob); i++ {
-		if (i == len(glob) || glob[i] == '/') && file.IsLink(r.env, r.at(r.in.Path, glob[:i])) {
+		if i < len(glob) && glob[i] != '/' {
+			continue
+		}
+		at := r.at(r.in.Path, glob[:i])
+		if _, err := r.env.Files.Folder(at); file.IsLink(r.env, at) || file.LeadsOut(at, err) != nil {
 			return glob[:i]
 		}
 	}

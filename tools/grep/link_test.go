@@ -22,7 +22,7 @@ func TestLinkInGlob(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.Root, "sub", "deep", "a"), []byte("one\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"lnk": "sub", "sub/to": "deep", "gone": "none"} {
+	for name, to := range map[string]string{"lnk": "sub", "sub/to": "deep", "gone": "none", "out": t.TempDir()} {
 		if err := os.Symlink(to, filepath.Join(w.Root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -30,6 +30,7 @@ func TestLinkInGlob(t *testing.T) {
 	for _, c := range [][2]string{
 		{"lnk/**", "[no file was searched: none in $ROOT matches glob lnk/**]\n[lnk is a link, and links are not followed; search it as path]"},
 		{"sub/to/*.go", "[no file was searched: none in $ROOT matches glob sub/to/*.go]\n[sub/to is a link, and links are not followed; search it as path]"},
+		{"out/*", "[no file was searched: none in $ROOT matches glob out/*]\n[out is a link, and links are not followed; search it as path]"},
 		{"sub/**", "sub/deep/a"},
 	} {
 		resp, err := w.Call(t.Context(), New(Options{}), `{"pattern":"one","glob":"`+c[0]+`"}`)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -17,11 +18,14 @@ type Private struct {
 func (c *Commands) Private(owner string) *Private { return &Private{c, owner} }
 
 // Real returns the path of a file that commands find at path. What they may use below the folders
-// for temporary files, such as a root, is at the same path.
-func (p *Private) Real(path string) string {
+// for temporary files, such as a root, is at the same path. So is a file of the machine, which the
+// user may let a call read, while the owner has none at this path, unless made reports that the
+// call makes one; and what is in a folder that only the machine has.
+func (p *Private) Real(path string, made bool) string {
 	c, folder := p.commands, holding(path, temporaryFolders)
+	closed := append([]string{c.config.State, c.config.Home, c.config.Worktrees}, c.config.Roots...)
 	switch {
-	case folder == "" || p.Owns(path) || slices.ContainsFunc(c.config.Roots, func(root string) bool { return inside(path, root) }):
+	case folder == "" || p.Owns(path) || slices.ContainsFunc(closed, func(dir string) bool { return dir != "" && (inside(path, dir) || inside(path, resolved(dir))) }):
 		return path
 	case c.Uncontained(context.Background()) != nil, !c.Report(context.Background()).Write.Coverage.Mounts:
 		return path
@@ -34,7 +38,14 @@ func (p *Private) Real(path string) string {
 	if err != nil {
 		return path
 	}
-	return temp + strings.TrimPrefix(path, folder)
+	own := temp + strings.TrimPrefix(path, folder)
+	switch above := filepath.Dir(path); {
+	case path == folder || exists(own):
+		return own
+	case !made && exists(path), above != folder && !exists(filepath.Dir(own)) && exists(above):
+		return path
+	}
+	return own
 }
 
 // Owns reports whether a canonical path is in the owner's folder for temporary files.

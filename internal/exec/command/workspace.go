@@ -175,10 +175,11 @@ var renamedLog = regexp.MustCompile(`unable to move logfile logs/refs/heads/\S+ 
 // root that is in no root.
 func (c *Commands) explain(facts []string) []string {
 	for i, fact := range facts {
-		path, _, ok := strings.Cut(fact, " may be read but not changed: ")
+		path, _, ok := strings.Cut(fact, ", which may be read but not changed: ")
 		if !ok {
-			path, _, ok = strings.Cut(fact, " is protected from commands: ")
+			path, _, ok = strings.Cut(fact, ", which is protected from commands: ")
 		}
+		path = strings.TrimPrefix(path, "the output names ")
 		for _, r := range c.outside {
 			if ok && inside(path, plain.Line(r.Common)) {
 				facts[i] = path + " stays closed: of the repository " + plain.Line(r.Common) + " commands change what belongs to " + plain.Line(r.Top) + ", but no hooks, settings and other worktrees"

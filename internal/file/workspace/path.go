@@ -35,3 +35,12 @@ func Shown(dir, folder string) string {
 	}
 	return filepath.ToSlash(rel) + "/"
 }
+
+// ShownPath returns the path of a file with a prefix of Shown. It begins with ./ where it
+// would otherwise begin with ~, which Expand and shells take for the home folder.
+func ShownPath(prefix, path string) string {
+	if path = prefix + path; path == "~" || strings.HasPrefix(path, "~/") {
+		return "./" + path
+	}
+	return path
+}

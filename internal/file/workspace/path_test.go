@@ -88,3 +88,14 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+func TestShownPath(t *testing.T) {
+	for _, c := range [][3]string{
+		{"", "a", "a"}, {"src/", "a", "src/a"}, {"/w/", "~", "/w/~"},
+		{"", "~", "./~"}, {"", "~/a", "./~/a"}, {"~/", "a", "./~/a"}, {"", "~x/a", "~x/a"}, {"q/", "~/a", "q/~/a"},
+	} {
+		if got := ShownPath(c[0], c[1]); got != c[2] {
+			t.Errorf("%q %q: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}

@@ -195,6 +195,7 @@ func TestHangs(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { try("first", DefaultTimeout) })
 		synctest.Wait()
+		time.Sleep(time.Millisecond) // of the fake clock, so that the first one is late before
 		wg.Go(func() { try("second", DefaultTimeout) })
 		wg.Wait()
 		for range 10 {
