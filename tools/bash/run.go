@@ -113,6 +113,11 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	}
 	if !c.judged.readOnly() || c.readOnly {
 		s.Proxy = c.serve
+		for _, one := range c.judged.Analysis.Commands {
+			if one.Name == "git" && one.Literal && !c.readOnly {
+				s.Git = append(s.Git, one.Words[1:])
+			}
+		}
 		return s, nil
 	}
 	s.Script, s.Env, s.ReadOnly, s.Judged = c.judged.Script, c.judged.Env, true, true

@@ -40,6 +40,9 @@
 //     behind no link. Links that were there are made again. A journal in the state
 //     folder has what was there before, so the next server looks at what a killed one
 //     left.
+//   - Git commands in the text of a command may change protected names (gitopen.go): a plan finds
+//     which, they are open for the command, and a file that is not what it was, or what a commit
+//     before the command has, is put back. Package gitfront refuses all else.
 //   - In the mode Ask each owner has a network namespace (network.go). The proxy of a
 //     command listens in it, on a port of the command's own, so that connections are
 //     attributed to the command. Where the trial had no such network, commands have

@@ -29,6 +29,7 @@ type enclosure struct {
 	guarded  *watched        // its protected names; nil: none are watched
 	layer    io.Closer       // lock of its layer over caches; nil: it has none
 	network  *attached       // nil: that of the server, or none
+	openings []*opening      // what git may change in it
 	front    string          // folder of what stands for git; "": nothing does
 	undo     func()          // removes files that were made for it and not used; nil: none were
 }
@@ -78,6 +79,9 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, fixed)
 		}
 		p.Protect = slices.Concat(p.Protect, s.Protect, c.foreign(s.Workspace))
+		if tried.Mounts && len(s.Git) > 0 {
+			p.Protect = e.openForGit(s, p.Protect)
+		}
 		if s.server && !s.watched {
 			// It runs for hours, in which the user may make such names.
 			c.guard.end(e.guarded)
@@ -93,7 +97,7 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 		}
 	}
 	if tried.Mounts {
-		if err := e.frontGit(&p); err != nil {
+		if err := e.frontGit(&p, s); err != nil {
 			return nil, err
 		}
 	}

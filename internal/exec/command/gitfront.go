@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // frontGit makes git of a command go through gitfront, if files in repositories are hidden
 // from the command or protected. Files in .git do not count: git does not track them.
-func (e *enclosure) frontGit(p *sandbox.Policy) error {
+func (e *enclosure) frontGit(p *sandbox.Policy, s Spec) error {
 	c := e.commands
 	tracked := func(paths []string) (out []string) {
 		for _, path := range paths {
@@ -25,11 +26,18 @@ func (e *enclosure) frontGit(p *sandbox.Policy) error {
 		return slices.Compact(out)
 	}
 	paths := gitfront.Paths{Hidden: tracked(p.Hide), Temp: p.TempDir}
-	if !p.ReadOnly {
+	if s.plan {
+		paths.Plan, paths.Closed, paths.Opened = true, tracked(s.Protect), s.opened
+	} else if !p.ReadOnly {
 		paths.Closed = tracked(p.Protect)
+		paths.States = map[string][]string{}
+		for _, o := range e.openings {
+			paths.Opened = append(paths.Opened, o.Path)
+			maps.Copy(paths.States, o.States)
+		}
 	}
 	programs := c.gits()
-	if len(paths.Hidden)+len(paths.Closed) == 0 || len(programs) == 0 {
+	if len(paths.Hidden)+len(paths.Closed)+len(paths.Opened) == 0 || len(programs) == 0 {
 		return nil
 	}
 	above, err := c.temp.of("git")
@@ -53,7 +61,7 @@ func (e *enclosure) frontGit(p *sandbox.Policy) error {
 			err = os.Mkdir(folder, 0o700)
 		}
 		write(strconv.Itoa(i)+"/git", nil, 0o700)
-		write(strconv.Itoa(i)+"/stub", []byte(gitfront.Stub(e.front, i)), 0o700)
+		write(strconv.Itoa(i)+"/stub", []byte(gitfront.Stub(e.front, i, s.plan)), 0o700)
 		p.Programs = append(p.Programs, sandbox.Program{Path: git, By: filepath.Join(folder, "stub"), Kept: filepath.Join(folder, "git")})
 	}
 	if err != nil {

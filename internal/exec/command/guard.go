@@ -46,15 +46,16 @@ type guard struct {
 
 // watched is the state of the protected names of a running command.
 type watched struct {
-	roots   []string          // further roots, in which repositories are searched
-	bases   []string          // folders that it can change, links resolved
-	trusted map[string]bool   // names that existed at its start, which a mount protects, and names accepted since
-	links   map[string]string // links that existed at its start, and their targets; mounts do not protect them
-	until   int64             // files made after this time, in ns, are not the command's; 0: it still runs
-	since   int64             // start of the command, in ns
-	cut     bool              // whether the scan at its start was incomplete
-	removed []string
-	opened  []string // protected paths that grants let it change
+	roots    []string          // further roots, in which repositories are searched
+	bases    []string          // folders that it can change, links resolved
+	trusted  map[string]bool   // names that existed at its start, which a mount protects, and names accepted since
+	links    map[string]string // links that existed at its start, and their targets; mounts do not protect them
+	until    int64             // files made after this time, in ns, are not the command's; 0: it still runs
+	since    int64             // start of the command, in ns
+	cut      bool              // whether the scan at its start was incomplete
+	removed  []string
+	opened   []string   // protected paths that grants let it change
+	openings []*opening // protected names that git in it may change
 	// restored lists facts on what was put back as it was, or not carried over.
 	restored []string
 
@@ -110,6 +111,9 @@ func (g *guard) begin(roots, writable []string, names ...string) (w *watched, pr
 		}
 	}
 	w.cut = f.cut
+	for other := range g.running { // a mount is gone when git replaces the file
+		w.openings = append(w.openings, other.openings...)
+	}
 	w.watchPlants(f, names)
 	for _, n := range g.names(f, roots) {
 		for _, link := range linksTo(n.path, w.bases) {
@@ -410,6 +414,7 @@ func (g *guard) look(ended []*watched) {
 			g.tell(makers, n.path)
 		}
 	}
+	g.judgeOpenings(bases, ended)
 	g.restorePointers(bases, ended)
 	g.restoreSteps(bases)
 	// Last, when nothing else is left that a setting could make git run.

@@ -26,6 +26,7 @@ type entry struct {
 	Pointers map[string]string
 	Programs map[string]string
 	Steps    map[string][]string
+	Openings []*opening
 }
 
 // lookMargin is the time after its last look by which a killed server has surely ended.
@@ -42,7 +43,7 @@ func (g *guard) record() {
 	}
 	var entries []entry
 	for w := range g.running {
-		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut, Names: w.names, Projects: w.projects, Pointers: w.pointers, Programs: w.programs, Steps: w.steps}
+		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut, Names: w.names, Projects: w.projects, Pointers: w.pointers, Programs: w.programs, Steps: w.steps, Openings: w.openings}
 		for path := range w.trusted {
 			e.Trusted = append(e.Trusted, path)
 		}
@@ -143,7 +144,7 @@ func (g *guard) recoverFrom(file string) {
 	var ended []*watched
 	for _, e := range entries {
 		w := newWatched()
-		w.names, w.projects, w.bases, w.links, w.since, w.cut, w.pointers, w.programs, w.steps = e.Names, e.Projects, e.Bases, e.Links, e.Since, e.Cut, e.Pointers, e.Programs, e.Steps
+		w.names, w.projects, w.bases, w.links, w.since, w.cut, w.pointers, w.programs, w.steps, w.openings = e.Names, e.Projects, e.Bases, e.Links, e.Since, e.Cut, e.Pointers, e.Programs, e.Steps, e.Openings
 		w.until = info.ModTime().Add(lookMargin).UnixNano()
 		for _, path := range e.Trusted {
 			w.trusted[path] = true

@@ -28,6 +28,11 @@ func (c *Commands) Changing(path string) {
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
 	for w := range c.guard.running {
+		for _, o := range w.openings {
+			if inside(path, o.Path) {
+				o.Agreed = append(o.Agreed, path)
+			}
+		}
 		for _, dir := range w.projects {
 			for _, name := range w.names {
 				if made := filepath.Join(dir, name); inside(path, made) {

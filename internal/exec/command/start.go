@@ -39,6 +39,9 @@ type Spec struct {
 	// Names lists protected names, of Config.Names, that the command must not make in a
 	// root or the top folder of a repository.
 	Names []string
+	// Git lists the arguments of the git commands that Script shows. Protected names that they
+	// change to what a commit has are opened for the command.
+	Git [][]string
 	// Grants lists accesses for a confined command; they override hidden and protected
 	// paths.
 	Grants []Grant
@@ -62,6 +65,8 @@ type Spec struct {
 	// the output, and Input is typed. nil: none.
 	Terminal *terminal.Emulator
 
+	plan      bool     // git changes nothing, and prints what of opened it would
+	opened    []string // see plan
 	installed []string // further folders that it reads, unless they hold hidden paths
 	// server is set for a program of StartServer. Nobody can be asked before it starts, so in
 	// the mode Ask it never has the server's network. Protected names that exist at its start

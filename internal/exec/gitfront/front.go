@@ -30,10 +30,20 @@ const passed = "log|show|rev-parse|rev-list|config|branch|tag|remote|fetch|push|
 type Paths struct {
 	Hidden, Closed []string // existing absolute paths, links resolved
 	Temp           string   // a folder that the command may write
+	// Opened lists closed paths that the command may change as far as the result is one of
+	// States: for each absolute path, what commits before the command have there.
+	Opened []string
+	States map[string][]string
+	Plan   bool // print the States of opened paths that git would write, and run nothing
 }
 
-// Stub returns the shell script that is mounted over the git with a number.
-func Stub(folder string, number int) string {
+// Stub returns the shell script that is mounted over the git with a number. For a plan, Run gets
+// all subcommands.
+func Stub(folder string, number int, plan bool) string {
+	passed := passed
+	if plan {
+		passed = "''"
+	}
 	real := filepath.Join(folder, strconv.Itoa(number), "git")
 	return "#!/bin/sh\ncase ${0##*/} in git) case $1 in\n" + passed + ") exec " + quote(real) + ` "$@" ;; esac ;; esac` +
 		"\nexec " + quote(filepath.Join(folder, "front")) + " " + Arg + " " + quote(folder) + " " + quote(real) + ` "${0##*/}" "$@"` + "\n"
@@ -51,6 +61,9 @@ type front struct {
 	top     string   // top folder of the working tree
 	hidden  []string // tracked files that are hidden, relative to top
 	closed  []string // closed paths, relative to top
+	opened  []string // opened paths, relative to top
+	target  string   // commit whose files the subcommand writes; ":": the index; "": not known
+	ours    []string // states that must be equal for that, as for git diff
 }
 
 // Run runs git with args: the folder of Stub, the real git, the name by which git was called,
@@ -75,7 +88,13 @@ func Run(args []string) int {
 	}
 	f.dropForeignView()
 	if f.parse(words); f.verb == "" || f.find() != nil {
+		if f.Plan {
+			return 0
+		}
 		return become(real, words)
+	}
+	if f.Plan {
+		return f.plan()
 	}
 	if touched, hidden := f.touched(); len(touched) > 0 {
 		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden))
@@ -146,8 +165,8 @@ func (f *front) find() error {
 		}
 		return out
 	}
-	f.closed, f.hidden = below(f.Closed), below(f.Hidden)
-	if len(f.closed)+len(f.hidden) == 0 {
+	f.closed, f.hidden, f.opened = below(f.Closed), below(f.Hidden), below(f.Opened)
+	if len(f.closed)+len(f.hidden)+len(f.opened) == 0 {
 		return os.ErrNotExist
 	}
 	f.hidden, err = f.names(f.hidden, "ls-files", "-z", "--full-name")

@@ -18,7 +18,14 @@ func (f *front) touched() (paths []string, hidden bool) {
 	if paths = f.writes(f.closed, true); len(paths) > 0 {
 		return paths, false
 	}
-	return f.writes(f.hidden, false), true
+	if paths = f.writes(f.hidden, false); len(paths) > 0 {
+		return paths, true
+	}
+	f.target, f.ours = "", nil
+	if paths = f.writes(f.opened, true); len(paths) > 0 && !f.settles(paths) {
+		return paths, false
+	}
+	return nil, false
 }
 
 // has reports whether one of some flags is among the words before --.
@@ -155,6 +162,7 @@ func (f *front) writes(set []string, readable bool) []string {
 		if !f.has("--hard", "--merge", "--keep") {
 			return nil
 		}
+		f.target = to
 		return f.local(set, to, readable)
 	case "read-tree":
 		if !f.has("-u", "--reset") {
@@ -174,6 +182,9 @@ func (f *front) writes(set []string, readable bool) []string {
 		if len(before) == 0 && !f.has("--continue", "--quit") {
 			before = []string{"@{upstream}"}
 		}
+		if len(before) == 1 {
+			f.target, f.ours = before[0], []string{before[0] + "...HEAD"}
+		}
 		var out []string
 		for _, w := range before {
 			out = append(out, f.differ(set, "HEAD..."+w)...)
@@ -192,6 +203,12 @@ func (f *front) writes(set []string, readable bool) []string {
 		walk := before
 		if !slices.ContainsFunc(before, func(w string) bool { return strings.Contains(w, "..") || strings.HasPrefix(w, "^") }) {
 			walk = append([]string{"--no-walk"}, before...)
+			if f.target, f.ours = before[0], []string{"HEAD", before[0] + "^"}; f.verb == "revert" {
+				f.target, f.ours = before[0]+"^", []string{"HEAD", before[0]}
+			}
+			if len(before) > 1 {
+				f.target = ""
+			}
 		}
 		return f.changed(set, walk...)
 	case "stash":
@@ -260,10 +277,14 @@ func (f *front) checkout(set []string, readable bool) []string {
 		if to == "" {
 			to = f.head()
 		}
+		if !f.has("-m", "--merge") {
+			f.target = to
+		}
 		return f.local(set, to, readable)
 	case to == "":
 		return nil
 	}
+	f.target = to
 	return f.differ(set, f.head(), to)
 }
 
@@ -272,6 +293,12 @@ func (f *front) checkout(set []string, readable bool) []string {
 func (f *front) files(set []string, readable bool, source string, specs []string) []string {
 	if !readable && f.has("--ignore-skip-worktree-bits") {
 		return f.within(set, specs, source)
+	}
+	if f.target = source; source == "" {
+		f.target = ":"
+	}
+	if f.has("-p", "--patch", "-m", "--merge", "--ours", "--theirs", "--overlay", "--conflict") {
+		f.target = ""
 	}
 	if f.has("--pathspec-from-file") {
 		return f.local(set, source, readable)
@@ -317,6 +344,12 @@ func (f *front) rebase(set []string, readable bool) []string {
 	if upstream == "" {
 		return f.changed(set, branch)
 	}
+	if onto == "" && len(before) < 2 && !f.has("-i", "--interactive", "-x", "--exec", "--autosquash", "--autostash", "--root") {
+		f.target, f.ours = upstream, []string{upstream + "...HEAD"}
+		if len(f.differ(set, "HEAD..."+upstream)) == 0 {
+			f.target, f.ours = "HEAD", nil
+		}
+	}
 	out := f.changed(set, upstream+"..."+branch)
 	if branch != "HEAD" {
 		out = append(out, f.differ(set, "HEAD", branch)...)
@@ -341,6 +374,7 @@ func (f *front) stash(set []string, readable bool) []string {
 	switch sub {
 	case "push", "save":
 		out := f.local(set, f.head(), readable)
+		f.target = f.head()
 		if readable && part.has("-u", "--include-untracked", "-a", "--all") {
 			others, err := f.names(set, "ls-files", "-z", "--full-name", "--others")
 			if err != nil {
@@ -366,6 +400,9 @@ func (f *front) stash(set []string, readable bool) []string {
 			return nil // git says that there is none
 		}
 		out := f.differ(set, ref+"^1", ref)
+		if f.commit(ref+"^3") == "" && sub != "branch" {
+			f.target, f.ours = ref, []string{"HEAD", ref + "^1"}
+		}
 		if sub == "branch" {
 			out = append(out, f.differ(set, "HEAD", ref+"^1")...)
 		}
