@@ -42,11 +42,11 @@ func sure(data []byte) (enc Encoding, text []byte) {
 	if fitting < 0 || eastAsian[fitting].pairs(head) < leastSure {
 		return UTF8, nil
 	}
-	enc, ok := lookup(eastAsian[fitting].iconv, false)
-	if text, ok = enc.charset().decode(data); !ok {
-		return UTF8, nil
+	enc, _ = lookup(eastAsian[fitting].iconv, false) // a name of the table
+	if decoded, ok := enc.charset().decode(data); ok {
+		return enc, decoded
 	}
-	return enc, text
+	return UTF8, nil
 }
 
 // pairs returns the number of different characters of two bytes.
