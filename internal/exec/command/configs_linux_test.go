@@ -269,6 +269,10 @@ func TestRebaseSteps(t *testing.T) {
 			t.Errorf("%s: %q, want %q; restored %q: %s", script, now, want, res.Restored, said)
 		}
 	}
+	// Of a rebase that waits: one that a command begins keeps its steps.
+	if err := write(root, todo, steps); err != nil {
+		t.Fatal(err)
+	}
 	if said, _ := run(t, c, Spec{Script: "mkdir e; echo x evil >e/git-rebase-todo; rm -rf .git/rebase-merge; ln -s ../e .git/rebase-merge"}); strings.Contains(text(t, filepath.Join(root, todo)), "evil") {
 		t.Errorf("by a link: %s", said)
 	}
