@@ -62,7 +62,7 @@ type Settings struct {
 	Places    []string `json:"places"` // the paths of their files, whether they exist or not
 	Digest    string   `json:"digest"` // of the contents of the files, and of which apply
 	Since     int64    `json:"since"`
-	NeedStart []string `json:"needStart"` // what of them holds only after a new start
+	NeedStart []string `json:"needStart"` // keys whose new values hold after a new start
 	Problem   string   `json:"problem"`   // why newer ones do not hold; "" if they do
 }
 

@@ -53,7 +53,7 @@ type follower struct {
 	lost    time.Time      // when a file was first missing; zero: none is
 	digest  string         // of the settings that hold
 	since   time.Time      // when they were taken over
-	starts  []string       // what of them needs a new start
+	starts  []string       // keys whose new values need a new start
 	problem string         // why newer settings do not hold; "": they hold
 	stop    chan struct{}
 }
@@ -156,7 +156,7 @@ func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
 	f.a.pipeline.Announce(strings.Join(notes, "\n"))
 }
 
-// needStart lists what of found holds only after a new start.
+// needStart returns the keys of found whose values hold only after a new start.
 func (f *follower) needStart(found *settings.Found) []string {
 	keys := f.Start.Merged.NeedStart(found.Merged)
 	changed := slices.Concat(without(found.Trusted, f.Start.Trusted), without(f.Start.Trusted, found.Trusted))

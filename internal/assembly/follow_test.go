@@ -151,7 +151,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowNotices checks what the next answer says about settings that do not hold, once.
+// TestFollowNotices checks that the next answer names settings that do not hold, once.
 func TestFollowNotices(t *testing.T) {
 	f := newFollowed(t, denying("a.txt"))
 	call, other := f.client(), f.client()
@@ -241,8 +241,7 @@ func TestFollowServices(t *testing.T) {
 	}
 }
 
-// TestFollowRules checks that the console shows the rules that hold, and what it is told about the
-// settings.
+// TestFollowRules checks that the console shows the rules in force and the state of the settings.
 func TestFollowRules(t *testing.T) {
 	f := newFollowed(t, denying("a.txt"))
 	rules := func() string {

@@ -8,10 +8,10 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// members holds what the members of a program's raw input mean.
+// members holds the values in a program's raw input, by their meaning.
 type members struct {
 	paths   []string // all paths
-	targets []string // those of paths that a move makes
+	targets []string // paths that a move makes
 	urls    []string
 	command string // "": none
 	args    []string
@@ -19,7 +19,7 @@ type members struct {
 	content string // of a file
 }
 
-// meaning is what a member of a raw input is.
+// meaning is the role of a member of a raw input.
 type meaning int
 
 const (
