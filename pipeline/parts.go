@@ -64,7 +64,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access, Own: own})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Own: own})
 		}
 	}
 	return to, nil
@@ -83,6 +83,15 @@ func (c *call) follow(ctx context.Context, path string, made bool) (canonical st
 
 // own reports whether a canonical path is in the session's folder for temporary files.
 func (c *call) own(canonical string) bool { return c.temp != nil && c.temp.Owns(canonical) }
+
+// shown returns a text in which the session's folder for temporary files has the name that it
+// has for commands, by which rules mean it.
+func (c *call) shown(text string) string {
+	if c.temp == nil {
+		return text
+	}
+	return c.temp.Shown(text)
+}
 
 // expand returns the files that a shell pattern matches now, and the folder
 // that the pattern begins in. So a pattern without a match is judged by that
