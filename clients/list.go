@@ -84,6 +84,14 @@ var List = []Client{
 		Next:    "start opencode again; `opencode mcp list` shows the server",
 	},
 	{
+		Name: "qwen-code", Title: "Qwen Code", Programs: []string{"qwen"},
+		Files:   map[string][]string{"": {"~/.qwen/settings.json"}},
+		Project: []string{".qwen/settings.json"},
+		Table:   "mcpServers", http: httpShape{"httpUrl", "", "${MCP_TOOLSET_TOKEN}"},
+		BuiltIn: `To switch them off, put this into settings.json: {"tools": {"exclude": ["read_file", "write_file", "edit", "run_shell_command", "list_directory", "glob", "grep_search", "notebook_edit"]}}`,
+		Next:    "start Qwen Code again; /mcp shows the server. It starts servers in trusted folders only",
+	},
+	{
 		Name: "vscode", Title: "VS Code", Programs: []string{"code"},
 		Files: map[string][]string{
 			"":        {"$XDG_CONFIG_HOME/Code/User/mcp.json"},

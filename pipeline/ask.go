@@ -36,6 +36,7 @@ const (
 	Declined  = "declined"
 	Cancelled = "cancelled" // closed without an answer
 	TimedOut  = "timed out"
+	Unseen    = "unseen"    // the client answered for the user
 	NoAnswer  = "no answer" // the client failed, or its reply is not a valid answer
 )
 

@@ -78,6 +78,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
 		})
 		done()
+		c.Session.SetUnseen(err == nil && reply.How == Unseen)
 		switch {
 		case err != nil:
 			return d, c.keep(err)
@@ -207,11 +208,14 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 		}
 		return c.asked.Refused(), nil
 	}
+	if reply.How == Unseen {
+		d.Reason += "; the client answered for the user"
+	}
 	if d, err := c.pend(d, about); err != nil {
 		return d, err
 	}
 	said := map[string]string{
-		Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
+		Unseen: "the user was not asked", Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
 	}[reply.How]
 	if said == "" {
 		said = "the client gave no answer"

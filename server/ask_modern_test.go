@@ -92,6 +92,21 @@ func TestModernAnswers(t *testing.T) {
 	})
 }
 
+// TestModernUnseen is TestUnseen for protocol 2026-07-28.
+func TestModernUnseen(t *testing.T) {
+	overBoth(t, func(t *testing.T, s *Server, connect connector) {
+		s.personTime = time.Hour
+		c := connect(t, "")
+		for _, tc := range [][2]string{{"accept", "accepted allow=true"}, {"decline", "unseen allow=false"}, {"cancel", "unseen allow=false"}} {
+			c.call("Ask", `{"text":"it"}`, "")
+			c.call("Ask", `{"text":"it"}`, resumes(c.asked(), `{"action":"`+tc[0]+`"}`))
+			if got := c.outcome(); got != tc[1]+" always=false decided before" {
+				t.Error(got)
+			}
+		}
+	})
+}
+
 // TestModernState checks that an answer counts once, and only for its call and
 // question. With any other state the question is asked again.
 func TestModernState(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/host"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
@@ -137,7 +138,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		}
 		return nil, err
 	}
-	result, err := s.result(resp)
+	result, err := s.result(resp, host.Of(in.conv.session.View().Client))
 	if err != nil {
 		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
 		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. The server's log has the details."), nil

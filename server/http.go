@@ -15,6 +15,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/session"
 )
 
@@ -210,6 +211,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// one client could cancel a request of another.
 		fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
 			code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
+		fail.write(w)
+		return
+	}
+	if m.method == string(mcp.MethodServerDiscover) && host.Of(m.client).Forgets {
+		// It goes on with initialize, and has a session.
+		fail := &httpFailure{status: http.StatusOK, rpc: &rpcError{
+			code: mcp.METHOD_NOT_FOUND, text: "this server keeps what a client does in a session: begin with initialize", id: m.rawID}}
 		fail.write(w)
 		return
 	}

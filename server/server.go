@@ -128,8 +128,10 @@ type Server struct {
 	Config
 	mcp      *mcpserver.MCPServer
 	timeouts timeouts
-	maxLine  int         // limit of a stdio message, in bytes
-	bodies   *bodyBudget // for bodies of HTTP requests
+	// personTime is the constant of this name; tests answer at once.
+	personTime time.Duration
+	maxLine    int         // limit of a stdio message, in bytes
+	bodies     *bodyBudget // for bodies of HTTP requests
 
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
@@ -149,7 +151,7 @@ func New(c Config) (*Server, error) {
 		c.AskTimeout = DefaultAskTimeout
 	}
 	s := &Server{
-		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
+		Config: c, timeouts: defaultTimeouts, personTime: personTime, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
 		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]func(){}},
 	}
 	var err error

@@ -37,6 +37,7 @@ type Session struct {
 	onMove    func(roots []string)
 	failures  failures
 	noticed   bool
+	unseen    bool
 	posted    uint64
 	questions questions
 }
@@ -101,6 +102,16 @@ func (v View) Loaded(tool string) bool {
 	return v.of.loaded[tool]
 }
 
+// Unseen reports whether the client has answered its last question for the user.
+func (v View) Unseen() bool {
+	if v.of == nil {
+		return false
+	}
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	return v.of.unseen
+}
+
 // Notice reports whether this is its first call for the session. The caller for
 // which it returns true sends the notice that each session gets once.
 func (s *Session) Notice() bool {
@@ -129,6 +140,13 @@ func (s *Session) SetClient(name string) {
 	if s.view.Client == "" {
 		s.view.Client = name
 	}
+}
+
+// SetUnseen sets whether the client has answered its last question for the user.
+func (s *Session) SetUnseen(unseen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unseen = unseen
 }
 
 // SetProfile sets the profile of a session without one, before its first call.

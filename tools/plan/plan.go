@@ -58,8 +58,8 @@ func NewEnter(o Options) *tools.Tool {
 				return tools.Result[Output]{}, fault.New("plan mode needs a session, and the requests of this client have none", "Explore without changing anything, and present the plan in your answer.")
 			case o.on(env):
 				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")
-			case !env.Approvable:
-				return tools.Result[Output]{}, fault.New("plan mode ends when the user accepts a plan, and the user cannot be asked here", "Explore without changing anything, and present the plan in your answer.")
+			case !asks(env):
+				return tools.Result[Output]{}, fault.New("plan mode ends when the user accepts a plan, and this client cannot ask the user", "Explore without changing anything, present the plan in your reply, and end your turn.")
 			}
 			planning := true
 			return tools.Result[Output]{
@@ -70,6 +70,9 @@ func NewEnter(o Options) *tools.Tool {
 		Render: render,
 	})
 }
+
+// asks reports whether the client asks its user.
+func asks(env *tools.Env) bool { return env.Elicit != nil && !env.Session.Unseen() }
 
 // on reports whether the session is in plan mode.
 func (o Options) on(env *tools.Env) bool {
@@ -153,9 +156,19 @@ func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (too
 		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and commands that only make, move or remove files in the workspace also run, contained or not"})
 	}
 	q.Options = append(q.Options, question.Option{Label: decline, Description: "plan mode goes on; other words say what to change"})
-	reply, err := env.AskUser(ctx, []question.Question{q})
-	if err != nil {
-		return out, err
+	var reply question.Reply
+	if env.Elicit != nil {
+		var err error
+		if reply, err = env.AskUser(ctx, []question.Question{q}); err != nil && asks(env) {
+			return out, err
+		}
+	}
+	if !asks(env) {
+		// The model has entered the mode, and nobody could end it.
+		off := false
+		out.Effect = session.Effect{Planning: &off}
+		out.Data = Output{string(o.mode()), "This client cannot ask the user, so plan mode, which you had entered, is off. Present the plan in your reply and end your turn; carry it out once the user agrees."}
+		return out, nil
 	}
 	out.Did = &tools.Did{Answer: reply.Line([]question.Question{q})}
 	answer := question.Answer{}

@@ -23,7 +23,7 @@ func TestNotStarted(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = toolstest.NewWorkspace(t).Call(t.Context(), plan.NewEnter(plan.Options{}), `{}`)
-	const nobody = "plan mode ends when the user accepts a plan, and the user cannot be asked here. Explore without changing anything, and present the plan in your answer."
+	const nobody = "plan mode ends when the user accepts a plan, and this client cannot ask the user. Explore without changing anything, present the plan in your reply, and end your turn."
 	if err == nil || err.Error() != nobody {
 		t.Error(err)
 	}
@@ -65,6 +65,30 @@ func TestExit(t *testing.T) {
 		}
 		if asked.Body != "one\ntwo" || len(asked.Options) != map[policy.Mode]int{"": 3, policy.ModeManual: 2}[test.mode] {
 			t.Errorf("asked %+v", asked)
+		}
+	}
+}
+
+// TestExitUnasked checks that plan mode, which the model has entered, ends where nobody can be
+// asked.
+func TestExitUnasked(t *testing.T) {
+	planning := true
+	for _, unseen := range []bool{false, true} {
+		w := toolstest.NewWorkspace(t)
+		w.Session.Apply(session.Effect{Planning: &planning})
+		if unseen { // it has a form, and answers by itself
+			w.AskUser = func(context.Context, []question.Question) (question.Reply, error) {
+				w.Session.SetUnseen(true)
+				return question.Reply{}, question.PendingText(1)
+			}
+		}
+		resp, err := w.Call(t.Context(), plan.NewExit(plan.Options{}), `{"plan":"one"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "This client cannot ask the user, so plan mode, which you had entered, is off. Present the plan in your reply and end your turn; carry it out once the user agrees."
+		if got := resp.Content[0].(tools.Text).Text; got != want || w.Session.View().Planning {
+			t.Errorf("unseen %v: %s", unseen, got)
 		}
 	}
 }
