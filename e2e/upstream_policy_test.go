@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // agrees returns a function that answers permission questions and appends each to asked.
@@ -17,8 +18,11 @@ import (
 func agrees(t *testing.T, action string, asked *[]string) func(question) string {
 	return func(q question) string {
 		*asked = append(*asked, q.Message)
-		if !strings.HasPrefix(q.Message, "A tool call needs your permission.") {
+		if !strings.Contains(q.Message, "\nasks because: ") {
 			t.Errorf("asked %q", q.Message)
+		}
+		if action != "accept" {
+			time.Sleep(400 * time.Millisecond) // as a person: a faster answer is the client's
 		}
 		return `{"action":"` + action + `"}`
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -75,7 +76,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.Ask != nil {
 		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Subject: c.thing(), Part: c.askingPart(d), Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
 		})
 		done()
 		c.Session.SetUnseen(err == nil && reply.How == Unseen)
@@ -96,6 +97,36 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		return agreed, nil
 	}
 	return c.pend(d, shown)
+}
+
+// thing returns what a call is about, for the user: a command, a path, an address, or "". It is never
+// text that the model wrote about the call.
+func (c *call) thing() string {
+	switch c.subject.Kind {
+	case "command", "path":
+		return c.subject.Value
+	case "site":
+		var in struct{ URL string }
+		_ = json.Unmarshal(c.prepared.Input(), &in)
+		return cmp.Or(in.URL, c.subject.Value)
+	}
+	var in struct{ Code string }
+	_ = json.Unmarshal(c.prepared.Input(), &in)
+	return in.Code
+}
+
+// askingPart returns the parts of a command that need the approval, if others do not.
+func (c *call) askingPart(d policy.Decision) string {
+	parts := c.prepared.Parts(c.env)
+	if parts == nil || len(parts.List) < 2 {
+		return ""
+	}
+	each := c.set.Policy.ExplainParts(c.asked)
+	var asking []string
+	for _, i := range deciding(d, each, c.env.Session.Dir, c.p.Home) {
+		asking = append(asking, each[i].Text)
+	}
+	return strings.Join(asking, "; ")
 }
 
 // answered returns the function that turns the user's answers outside of the client into events

@@ -56,7 +56,7 @@ func (c *askClient) asked() (state string) {
 		c.t.Fatalf("the answer %s %s %+v: %v", a.ID, a.Result, a.Error, err)
 	}
 	q := r.InputRequests["permission"]
-	if r.ResultType != "input_required" || q.Method != "elicitation/create" || !strings.Contains(q.Params.Message, "Tool: ") ||
+	if r.ResultType != "input_required" || q.Method != "elicitation/create" || !strings.Contains(q.Params.Message, "asks because: ") ||
 		!strings.Contains(string(q.Params.RequestedSchema), `"object"`) || r.RequestState == "" {
 		c.t.Fatalf("no question: %s", a.Result)
 	}
