@@ -48,7 +48,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		Principal: v.Principal, Tool: c.tool.Name, As: c.prepared.As, Title: r.Summary, Dir: v.Dir, Root: v.Project(),
 		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: eachTime(d),
 	}
-	if !v.Stateless {
+	if !v.Forgets() {
 		about.Session = v.ID
 	}
 	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "the user agreed"}

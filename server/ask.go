@@ -76,7 +76,7 @@ func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.
 	}
 	v := in.conv.session.View()
 	r := &rounder{rounds: s.rounds, unseen: s.unseen, binding: binding{principal: v.Principal, tool: req.Params.Name, arguments: args}}
-	if !v.Stateless {
+	if !v.Forgets() {
 		r.binding.session = v.ID
 	}
 	if err := r.resume(req.Params.RequestState, req.Params.InputResponses); err != nil {

@@ -25,6 +25,7 @@ import (
 type incoming struct {
 	method    string
 	profile   *session.Profile // that of the URL
+	handle    string           // of its session, if it names one so; "": none
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer

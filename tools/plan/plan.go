@@ -54,7 +54,7 @@ func NewEnter(o Options) *tools.Tool {
 		IsIdempotent: tools.Always[EnterInput](),
 		Call: func(_ context.Context, env *tools.Env, _ EnterInput) (tools.Result[Output], error) {
 			switch {
-			case env.Session.Stateless:
+			case env.Session.Forgets():
 				return tools.Result[Output]{}, fault.New("plan mode needs a session, and the requests of this client have none", "Explore without changing anything, and present the plan in your answer.")
 			case o.on(env):
 				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")

@@ -42,7 +42,7 @@ func newExit(o Options) *tools.Tool {
 			switch {
 			case in.Discard && in.Action != remove:
 				return in, fault.New("discard_changes is only for the action remove", "Leave it out.")
-			case env.Session.Stateless:
+			case env.Session.Forgets():
 				return in, stateless(env)
 			case env.Session.Worktree == nil:
 				return in, fault.New("the session is in no worktree", "EnterWorktree makes one.")

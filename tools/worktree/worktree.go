@@ -116,7 +116,7 @@ func (o Options) enter(ctx context.Context, env *tools.Env, in EnterInput) (tool
 }
 
 func stateless(env *tools.Env) error {
-	if !env.Session.Stateless {
+	if !env.Session.Forgets() {
 		return nil
 	}
 	return fault.New("a worktree needs a session, and the requests of this client have none", "Use git worktree in a command, and name the files by their full paths.")
