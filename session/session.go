@@ -20,11 +20,11 @@ type Config struct {
 	Results   string   // folder of this session's stored results, which it may read
 	Stateless bool     // for requests that name no session; see View.Forgets
 	// Reads is the session whose records of reads are those of a session that forgets; nil: none.
-	Reads *Session
-	Profile   *Profile // nil: all tools
-	Agent     string   // name of the agent of the server whose session it is; "": the session is a client's
-	Parent    string   // id of the call that started the agent
-	Above     Owner    // of an agent's session: the client's session above it
+	Reads   *Session
+	Profile *Profile // nil: all tools
+	Agent   string   // name of the agent of the server whose session it is; "": the session is a client's
+	Parent  string   // id of the call that started the agent
+	Above   Owner    // of an agent's session: the client's session above it
 }
 
 // Session is the state of one client between calls. It is safe for concurrent

@@ -25,19 +25,18 @@ type Host struct {
 	Barrier string
 	// Whole reports that its model gets the whole result of a failed call as text, with _meta.
 	Whole bool
-	// Skills reports that its model has the skills of the same folders by a tool of the client.
-	Skills bool
-	// Agents reports that its agents share one connection, and that it has worktrees, a plan
-	// mode and schedules for each of them.
-	Agents bool
+	// Has lists the features of tools that it has of its own: skills of the same folders, or what
+	// a session has, where its agents share the session but not what the client has. Our tools of
+	// these features are not listed, unless they are switched on.
+	Has []string
 }
 
 // Table holds the clients that were tried.
 var Table = []Host{
-	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Skills: true, Agents: true},
+	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Has: []string{"plan", "worktrees", "skills"}},
 	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0"},
 	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: true, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
-	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Skills: true},
+	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Has: []string{"skills"}},
 	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: true},
 }
 

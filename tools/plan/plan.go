@@ -37,6 +37,9 @@ type EnterInput struct {
 	Reason string `json:"reason,omitempty" jsonschema:"Why a plan is needed first"`
 }
 
+// feature is the feature of the tools.
+const feature = "plan"
+
 //go:embed enter.md
 var enterPrompt string
 
@@ -45,6 +48,7 @@ var enterPrompt string
 func NewEnter(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[EnterInput, EnterInput, Output]{
 		Name:         "EnterPlanMode",
+		Feature:      feature,
 		Title:        "Start plan mode",
 		Prompt:       enterPrompt,
 		Loading:      tools.LoadDeferred,
@@ -120,6 +124,7 @@ var exitPrompt string
 func NewExit(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
 		Name:        "ExitPlanMode",
+		Feature:     feature,
 		Title:       "Present a plan",
 		Prompt:      exitPrompt,
 		Loading:     tools.LoadDeferred,

@@ -25,7 +25,7 @@ var exitPrompt string
 
 func newExit(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
-		Name: "ExitWorktree", Title: "Leave a git worktree", Prompt: exitPrompt,
+		Name: "ExitWorktree", Feature: feature, Title: "Leave a git worktree", Prompt: exitPrompt,
 		Loading: tools.LoadDeferred, SearchHint: "leave git worktree keep or remove branch",
 		Interrupt: tools.Finish,
 		Description: func(in ExitInput) string {
