@@ -55,7 +55,7 @@ func TestUpstreamRules(t *testing.T) {
 					if o.failed || o.fault != "" || len(asked) != want {
 						t.Errorf("%s by %s: asked %d times, want %d: %s", c.tool, name, len(asked), want, o.show())
 					}
-					if want == 1 && len(asked) == 1 && (!strings.Contains(asked[0], "Tool: mcp__"+c.tool) || strings.Contains(asked[0], "CallTool")) {
+					if want == 1 && len(asked) == 1 && (!strings.HasPrefix(asked[0], "mcp__"+c.tool+": ") || strings.Contains(asked[0], "CallTool")) {
 						t.Errorf("%s by %s: the question is %s", c.tool, name, asked[0])
 					}
 				}

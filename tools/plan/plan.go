@@ -62,8 +62,8 @@ func NewEnter(o Options) *tools.Tool {
 				return tools.Result[Output]{}, fault.New("plan mode needs a session, and the requests of this client have none", "Explore without changing anything, and present the plan in your answer.")
 			case o.on(env):
 				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")
-			case !asks(env):
-				return tools.Result[Output]{}, fault.New("plan mode ends when the user accepts a plan, and this client cannot ask the user", "Explore without changing anything, present the plan in your reply, and end your turn.")
+			case !env.Approvable:
+				return tools.Result[Output]{}, fault.New("plan mode ends when the user accepts a plan, and the user cannot be asked here", "Explore without changing anything, and present the plan in your answer.")
 			}
 			planning := true
 			return tools.Result[Output]{

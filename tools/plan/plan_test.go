@@ -23,7 +23,7 @@ func TestNotStarted(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = toolstest.NewWorkspace(t).Call(t.Context(), plan.NewEnter(plan.Options{}), `{}`)
-	const nobody = "plan mode ends when the user accepts a plan, and this client cannot ask the user. Explore without changing anything, present the plan in your reply, and end your turn."
+	const nobody = "plan mode ends when the user accepts a plan, and the user cannot be asked here. Explore without changing anything, and present the plan in your answer."
 	if err == nil || err.Error() != nobody {
 		t.Error(err)
 	}
