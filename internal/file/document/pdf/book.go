@@ -21,6 +21,7 @@ const maxRestarts = 6
 type book struct {
 	file     io.ReaderAt
 	size     int64
+	password string
 	pages    int
 	cache    wazero.CompilationCache
 	engine   *engine // nil after a failed restart
@@ -29,8 +30,8 @@ type book struct {
 }
 
 // openBook opens a file in pdfium. It returns the errors of openEngine.
-func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
-	b := &book{file: file, size: size, cache: compiled(cache)}
+func openBook(file io.ReaderAt, size int64, password, cache string) (*book, error) {
+	b := &book{file: file, size: size, password: password, cache: compiled(cache)}
 	err := b.start(smallMemory)
 	if errors.Is(err, errStart) && cache != "" {
 		// The cache is damaged or cannot be written.
@@ -73,7 +74,7 @@ func empty(dir string) {
 }
 
 func (b *book) start(memory int) (err error) {
-	b.engine, err = openEngine(b.file, b.size, b.cache, memory)
+	b.engine, err = openEngine(b.file, b.size, b.password, b.cache, memory)
 	return err
 }
 

@@ -79,7 +79,7 @@ func checkStart(file io.ReaderAt, size int64) error {
 // validate checks a file with pdfcpu. It returns an error if the file needs a password.
 // Everything else that is wrong is a flaw in the verdict, since pdfium may still read the
 // file.
-func validate(file io.ReaderAt, size int64) (v verdict, err error) {
+func validate(file io.ReaderAt, size int64, password string) (v verdict, err error) {
 	if size > maxChecked {
 		return verdict{}, nil
 	}
@@ -91,14 +91,14 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 			debug.FreeOSMemory() // pdfium needs the memory
 		}
 	}()
-	pages, err := validPages(io.NewSectionReader(file, 0, size))
+	pages, err := validPages(io.NewSectionReader(file, 0, size), password)
 	switch {
 	case err == nil && !hasEnd(file, size):
 		return verdict{pages: pages, reason: noEnd}, nil
 	case err == nil:
 		return verdict{pages: pages}, nil
 	case errors.Is(err, pdfcpu.ErrWrongPassword):
-		return verdict{}, encrypted()
+		return verdict{}, errPassword
 	case beyondCheck(err):
 		return verdict{}, nil
 	}
@@ -113,12 +113,13 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 var disableConfig = sync.OnceFunc(api.DisableConfigDir)
 
 // validPages returns the number of pages of a file that pdfcpu finds valid.
-func validPages(file io.ReadSeeker) (int, error) {
+func validPages(file io.ReadSeeker, password string) (int, error) {
 	disableConfig()
 	conf := model.NewDefaultConfiguration()
 	conf.Cmd = model.VALIDATE
 	conf.ValidationMode = model.ValidationRelaxed
 	conf.Offline = true
+	conf.UserPW = password
 	conf.Limits.MaxStreamBytes = maxChecked
 	conf.Limits.MaxDecodeBytes = maxDecoded
 	conf.Limits.MaxObjectCount = maxObjects

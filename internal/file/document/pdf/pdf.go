@@ -69,7 +69,18 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 		return nil, err
 	}
 	file = attachmentsOnly(file, size)
-	v, err := validate(file, size)
+	doc, err := read(file, size, "", r)
+	if err == errPassword {
+		if opened, password, ok := asOwner(file, size); ok {
+			return read(opened, size, password, r)
+		}
+	}
+	return doc, err
+}
+
+// read reads pages of a file with its user password.
+func read(file io.ReaderAt, size int64, password string, r Request) (*Document, error) {
+	v, err := validate(file, size, password)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +89,7 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 			return nil, err
 		}
 	}
-	b, err := openBook(file, size, r.Cache)
+	b, err := openBook(file, size, password, r.Cache)
 	if err != nil {
 		return nil, refusal(v, err)
 	}
