@@ -85,7 +85,7 @@ func (c *call) hold() (release func()) {
 // temporary files, which hold nothing that must be restored.
 func spareScratch(p *policy.Parts) {
 	if p.Unresolved != "" || len(p.Targets) == 0 || slices.ContainsFunc(p.List, func(p policy.Part) bool { return p.UnknownWrites }) ||
-		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Own }) {
+		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Free }) {
 		return
 	}
 	for i := range p.List {
@@ -122,7 +122,7 @@ func (c *call) covered(ctx context.Context, r policy.Request) bool {
 		return false
 	}
 	for _, t := range r.Parts.Targets {
-		if workspace.Containing(c.p.Roots.Paths(), t.Canonical) == "" && !t.Own {
+		if workspace.Containing(c.p.Roots.Paths(), t.Canonical) == "" && !t.Free {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ func (c *call) reportLost(ctx context.Context, resp *tools.Response) {
 	}
 	c.p.Events.Add(c.Session.View().Owner(), event.Event{
 		Source: "task " + resp.Did.Task,
-		Text:   fmt.Sprintf("The client stopped waiting for %s (%s). It goes on as task %s: TaskOutput waits for it, TaskStop ends it.", c.tool.Name, plain.Line(c.prepared.Summary), resp.Did.Task),
+		Text:   fmt.Sprintf("The client stopped waiting for %s (%s). It goes on as task %s: TaskOutput shows its output, TaskStop ends it.", c.tool.Name, plain.Line(c.prepared.Summary), resp.Did.Task),
 	})
 }
 

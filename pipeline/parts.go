@@ -2,7 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"mcp-toolset/policy"
@@ -64,7 +68,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access, Own: own})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: own || named.Access == policy.Read && nowhere(canonical)})
 		}
 	}
 	return to, nil
@@ -83,6 +87,26 @@ func (c *call) follow(ctx context.Context, path string, made bool) (canonical st
 
 // own reports whether a canonical path is in the session's folder for temporary files.
 func (c *call) own(canonical string) bool { return c.temp != nil && c.temp.Owns(canonical) }
+
+// shown returns a text in which the session's folder for temporary files has the name that it
+// has for commands, by which rules mean it.
+func (c *call) shown(text string) string {
+	if c.temp == nil {
+		return text
+	}
+	return c.temp.Shown(text)
+}
+
+// nowhere reports whether the first name of an absolute path is absent. A word such as /CN=localhost
+// is no file, and a contained command cannot make one there.
+func nowhere(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if first == "" || runtime.GOOS == "windows" {
+		return false
+	}
+	_, err := os.Lstat("/" + first)
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // expand returns the files that a shell pattern matches now, and the folder
 // that the pattern begins in. So a pattern without a match is judged by that

@@ -84,6 +84,7 @@ import (
 type Private interface {
 	Real(path string, made bool) string
 	Owns(canonical string) bool
+	Shown(text string) string
 }
 
 // Config holds the parts that a pipeline uses. All fields are required except

@@ -66,7 +66,7 @@ func sentence(phrase string) string {
 func (c *call) refuse(r *refusal) *tools.Response {
 	c.record.stage, c.record.fact = r.stage, r.fact
 	c.Log.Debug("call not done", "tool", c.tool.Name, "stage", r.stage, "fact", r.fact)
-	text := fmt.Sprintf("%s: %s", c.tool.Name, r.Error())
+	text := c.shown(fmt.Sprintf("%s: %s", c.tool.Name, r.Error()))
 	return &tools.Response{Content: []tools.Content{tools.Text{Text: text}}, Failed: true}
 }
 

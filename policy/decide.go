@@ -313,7 +313,7 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 // confined reports whether the canonical path is where calls may go without a rule.
 // The path as written does not matter.
 func (c *call) confined() bool {
-	return c.r.Target.Own || within(c.p.roots, c.real.path) != "" || c.r.Target.Access == Read && c.p.frozen.holds(c.real.path) || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
+	return c.r.Target.Free || within(c.p.roots, c.real.path) != "" || c.r.Target.Access == Read && c.p.frozen.holds(c.real.path) || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
 }
 
 // readable reports whether Request.Readable lets the call read path.

@@ -76,7 +76,7 @@ func (a Access) String() string {
 type Target struct {
 	Literal   string // as written: expanded, clean, absolute
 	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
-	Own       bool   // in the session's folder for temporary files, where calls may go without a rule
+	Free      bool   // where calls may go without a rule: the session's folder for temporary files, or nothing is there
 	Access    Access
 }
 

@@ -13,7 +13,7 @@ func (c *call) secret() (Secret, bool) {
 	}
 	for _, path := range [...]string{c.real.path, c.written()} {
 		s, ok := c.p.secrets.Secret(path)
-		if ok && (s.Known || !c.r.Target.Own && !c.readable(path) && within(c.writable, path) == "") {
+		if ok && (s.Known || !c.r.Target.Free && !c.readable(path) && within(c.writable, path) == "") {
 			return s, true
 		}
 		if !c.linked {

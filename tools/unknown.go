@@ -32,8 +32,6 @@ func (e *UnknownTool) Error() string {
 		return fmt.Sprintf("there is no tool %s: %s", shown, e.ServerReason)
 	case e.Advice != "":
 		text = fmt.Sprintf("there is no tool %s; %s", shown, e.Advice)
-	case len(e.Nearest) == 1 && strings.EqualFold(e.Name, e.Nearest[0]):
-		return fmt.Sprintf("there is no tool %s; did you mean %s?", shown, e.Nearest[0])
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	case e.Query != "":
@@ -89,7 +87,7 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 // near returns the names of all offered tools, and those that are similar to name. A tool
 // that may change something is suggested only for a misspelling of its name, or for its
 // name without that of its server. A name that only contains its name, or another short
-// word, may be that of a harmless tool. A name that differs only in case is the only one.
+// word, may be that of a harmless tool.
 func (c *Catalogue) near(name string) (names, near []string) {
 	changing := map[string]bool{}
 	for _, t := range c.tools {
@@ -98,9 +96,6 @@ func (c *Catalogue) near(name string) (names, near []string) {
 		}
 		names = append(names, t.Name)
 		changing[t.Name] = !t.Hints.ReadOnly && (t.Declared == nil || !t.Declared.ReadOnlyHint())
-	}
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
-		return names, names[i : i+1]
 	}
 	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
 		return changing[n] && !sameWithoutServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))

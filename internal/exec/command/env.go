@@ -161,6 +161,18 @@ func (c *Commands) environment(dir, temp string) []string {
 	return lastOfEach(append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp))
 }
 
+// tempVariables returns an environment that leads the programs to temp that do not follow TMPDIR:
+// the here-documents of zsh, and Java. A folder that JAVA_TOOL_OPTIONS names takes precedence.
+func tempVariables(env []string, temp string) []string {
+	java := "-Djava.io.tmpdir='" + temp + "'"
+	for _, v := range env {
+		if more, ok := strings.CutPrefix(v, "JAVA_TOOL_OPTIONS="); ok && more != "" {
+			java += " " + more
+		}
+	}
+	return lastOfEach(append(env, "TMPPREFIX="+temp+"/zsh", "JAVA_TOOL_OPTIONS="+java))
+}
+
 // inherited returns the variables of the server's environment whose names are wanted,
 // each once.
 func (c *Commands) inherited(wanted func(name string) bool) []string {

@@ -174,3 +174,21 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+// TestTempVariables checks the variables for programs that do not follow TMPDIR.
+func TestTempVariables(t *testing.T) {
+	for given, want := range map[string]string{
+		"A=1":                    "-Djava.io.tmpdir='/t t'",
+		"JAVA_TOOL_OPTIONS=":     "-Djava.io.tmpdir='/t t'",
+		"JAVA_TOOL_OPTIONS=-Xa ": "-Djava.io.tmpdir='/t t' -Xa ",
+		"TMPPREFIX=/tmp/zsh":     "-Djava.io.tmpdir='/t t'",
+	} {
+		env := tempVariables([]string{given}, "/t t")
+		if got := values(env, "JAVA_TOOL_OPTIONS"); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: JAVA_TOOL_OPTIONS is %q", given, got)
+		}
+		if got := values(env, "TMPPREFIX"); !slices.Equal(got, []string{"/t t/zsh"}) {
+			t.Errorf("%s: TMPPREFIX is %q", given, got)
+		}
+	}
+}

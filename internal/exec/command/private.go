@@ -27,7 +27,7 @@ func (p *Private) Real(path string, made bool) string {
 	switch {
 	case folder == "" || p.Owns(path) || slices.ContainsFunc(closed, func(dir string) bool { return dir != "" && (inside(path, dir) || inside(path, resolved(dir))) }):
 		return path
-	case c.Uncontained(context.Background()) != nil, !c.Report(context.Background()).Write.Coverage.Mounts:
+	case !p.mounted():
 		return path
 	}
 	allowed := c.policy(nil, false, "")
@@ -46,6 +46,22 @@ func (p *Private) Real(path string, made bool) string {
 		return path
 	}
 	return own
+}
+
+// mounted reports whether the owner's commands have a /tmp of their own.
+func (p *Private) mounted() bool {
+	c := p.commands
+	return c.Uncontained(context.Background()) == nil && c.Report(context.Background()).Write.Coverage.Mounts
+}
+
+// Shown returns a text in which the owner's folder for temporary files has the name that it has
+// for commands.
+func (p *Private) Shown(text string) string {
+	folder := p.commands.temp.existing(p.owner)
+	if folder == "" || !strings.Contains(text, folder) || !p.mounted() {
+		return text
+	}
+	return strings.ReplaceAll(text, folder, temporaryFolders[0])
 }
 
 // Owns reports whether a canonical path is in the owner's folder for temporary files.

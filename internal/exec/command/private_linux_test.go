@@ -32,6 +32,9 @@ func TestPrivate(t *testing.T) {
 	if !p.Owns(own) || p.Owns("/tmp/new") || c.Private("two").Owns(own) {
 		t.Errorf("%s is not owned", own)
 	}
+	if got := p.Shown(own + " is not " + temp); got != "/tmp/new is not /tmp" || c.Private("two").Shown(own) != own {
+		t.Errorf("shown as %q", got)
+	}
 	if err := os.WriteFile(filepath.Join(temp, "made"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -107,6 +107,9 @@ func (c *Commands) startServer(ctx context.Context, s ServerSpec) (_ *Server, er
 		spec.Network, spec.Env = server.network.own.Network, server.network.environment(spec.Env)
 	}
 	if confined {
+		if !c.Report(ctx).Write.Coverage.Mounts {
+			spec.Env = tempVariables(spec.Env, temp)
+		}
 		spec.Env = c.withGitSettings(spec.Env, temp)
 		if spec.Confine, err = server.confine(own, temp, c.Report(ctx)); err != nil {
 			return nil, err

@@ -208,6 +208,9 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Network, spec.Env = r.network.own.Network, r.network.environment(spec.Env)
 	}
 	if confined {
+		if !s.Judged && !c.Report(ctx).Write.Coverage.Mounts {
+			spec.Env = tempVariables(spec.Env, temp)
+		}
 		spec.Env = c.withGitSettings(spec.Env, temp)
 		if spec.Confine, err = r.confine(s, temp, c.Report(ctx)); err != nil {
 			r.release()

@@ -300,3 +300,26 @@ func TestUnprivileged(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestTempVariablesWithoutMounts checks that commands get the variables of tempVariables where
+// their /tmp is not their own, and only there.
+func TestTempVariablesWithoutMounts(t *testing.T) {
+	needs(t, 6)
+	c, _ := untriedCommands(t, func(c *Config) { c.Environ = append(c.Environ, "JAVA_TOOL_OPTIONS=-Xuser") })
+	for _, mounts := range []bool{true, false} {
+		if !mounts {
+			withoutMounts(t, c)
+			c.report = nil
+		} else if !c.Report(t.Context()).Write.Coverage.Mounts {
+			continue
+		}
+		text, _ := run(t, c, Spec{Script: `[ "$TMPPREFIX" = "$TMPDIR/zsh" ] && echo zsh; echo "${JAVA_TOOL_OPTIONS/$TMPDIR/DIR}"`})
+		want := "zsh\n-Djava.io.tmpdir='DIR' -Xuser\n"
+		if mounts {
+			want = "-Xuser\n"
+		}
+		if text != want {
+			t.Errorf("mounts %v: %q", mounts, text)
+		}
+	}
+}

@@ -22,7 +22,6 @@ type destructiveCommand struct {
 var destructiveCommands = map[string][]destructiveCommand{
 	"rm": {
 		{flags: "-r -R --recursive", why: "it deletes folders recursively"},
-		{flags: "-f --force", why: "it deletes without asking, even write-protected files"},
 		{args: dynamic, why: "what it removes, and how, is only known when it runs"},
 		{unknownWords: true, why: "what it removes is only known when it runs"},
 	},
