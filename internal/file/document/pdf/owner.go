@@ -10,6 +10,7 @@ import (
 	"crypto/sha512"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
@@ -55,7 +56,7 @@ func asOwner(file io.ReaderAt, size int64) (opened io.ReaderAt, password string,
 		case r == 4:
 			bits = 128
 		}
-		o, _ := stringOf(dict["O"])
+		o := stringOf(dict["O"])
 		if len(o) < 32 || bits < 40 || bits > 128 {
 			return nil, "", false
 		}
@@ -98,11 +99,9 @@ func userPassword(o []byte, revision, size int) string {
 // file, and encrypts it again in U and UE (ISO 32000-2, algorithms 2.A and 8). It reports
 // false if the owner password is not empty.
 func emptyUserPassword(text []byte, dict types.Dict, revision int) bool {
-	o, _ := stringOf(dict["O"])
-	u, uText := stringOf(dict["U"])
-	oe, _ := stringOf(dict["OE"])
-	ue, ueText := stringOf(dict["UE"])
-	if len(o) < 48 || len(u) < 48 || len(oe) < 32 || len(ue) < 32 || bytes.Count(text, uText) != 1 || bytes.Count(text, ueText) != 1 {
+	o, u, oe, ue := stringOf(dict["O"]), stringOf(dict["U"]), stringOf(dict["OE"]), stringOf(dict["UE"])
+	uPlace, uePlace := place(text, dict, "U"), place(text, dict, "UE")
+	if len(o) < 48 || len(u) < 48 || len(oe) < 32 || len(ue) < 32 || uPlace == nil || uePlace == nil {
 		return false
 	}
 	if !bytes.Equal(hash(revision, o[32:40], u[:48]), o[:32]) {
@@ -118,24 +117,39 @@ func emptyUserPassword(text []byte, dict types.Dict, revision int) bool {
 		if bytes.ContainsAny(u, special) || bytes.ContainsAny(ue, special) {
 			continue
 		}
-		copy(text[bytes.Index(text, uText):], fmt.Appendf(nil, "%-*s", len(uText), "("+string(u)+")"))
-		copy(text[bytes.Index(text, ueText):], fmt.Appendf(nil, "%-*s", len(ueText), "("+string(ue)+")"))
+		copy(uPlace, fmt.Appendf(nil, "(%s)%*s", u, len(uPlace), ""))
+		copy(uePlace, fmt.Appendf(nil, "(%s)%*s", ue, len(uePlace), ""))
 		return true
 	}
 	return false
 }
 
-// stringOf returns the bytes of a string, and its text in the file.
-func stringOf(object types.Object) (value, text []byte) {
+// stringOf returns the bytes of a string.
+func stringOf(object types.Object) (value []byte) {
 	switch s := object.(type) {
 	case types.StringLiteral:
 		value, _ = types.Unescape(string(s))
-		return value, []byte("(" + string(s) + ")")
 	case types.HexLiteral:
 		value, _ = s.Bytes()
-		return value, []byte("<" + string(s) + ">")
 	}
-	return nil, nil
+	return value
+}
+
+// place returns the part of the text of a dictionary that is the string under key, or nil if
+// it is not found once.
+func place(text []byte, dict types.Dict, key string) []byte {
+	found := regexp.MustCompile(`/`+key+`\s*(<[0-9A-Fa-f\s]*>|\()`).FindAllSubmatchIndex(text, -1)
+	if len(found) != 1 {
+		return nil
+	}
+	start, end := found[0][2], found[0][3]
+	if s, ok := dict[key].(types.StringLiteral); ok {
+		end = start + len("(") + len(s) + len(")")
+		if !bytes.HasPrefix(text[start:], []byte("("+string(s)+")")) {
+			return nil
+		}
+	}
+	return text[start:end]
 }
 
 // hash returns the hash of the empty password (ISO 32000-2, algorithm 2.B; revision 5 has

@@ -69,25 +69,32 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 		return nil, err
 	}
 	file = attachmentsOnly(file, size)
-	doc, err := read(file, size, "", r)
-	if err == errPassword {
-		if opened, password, ok := asOwner(file, size); ok {
-			return read(opened, size, password, r)
+	v, err := validate(file, size, "")
+	if err == nil {
+		var doc *Document
+		if doc, err = readWith(file, size, "", v, r); err != errPassword {
+			return doc, err
 		}
 	}
-	return doc, err
-}
-
-// read reads pages of a file with its user password.
-func read(file io.ReaderAt, size int64, password string, r Request) (*Document, error) {
-	v, err := validate(file, size, password)
-	if err != nil {
+	opened, password, ok := asOwner(file, size)
+	if !ok {
 		return nil, err
 	}
+	if v, err = validate(opened, size, password); err != nil {
+		v = verdict{} // pdfium has the last word: it opens files without a length of the key
+	}
+	return readWith(opened, size, password, v, r)
+}
+
+// readWith reads pages of a file with its user password. v is the result of its check.
+func readWith(file io.ReaderAt, size int64, password string, v verdict, r Request) (*Document, error) {
 	if v.pages > 0 { // the engine takes a second to start, so wrong ranges are refused before
 		if _, _, err := r.span(v.pages); err != nil {
 			return nil, err
 		}
+	}
+	if len(v.patches) > 0 {
+		file = patched{file, v.patches}
 	}
 	b, err := openBook(file, size, password, r.Cache)
 	if err != nil {
