@@ -10,6 +10,7 @@
 package pdf
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"time"
@@ -72,7 +73,11 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	v, err := validate(file, size, "")
 	if err == nil {
 		var doc *Document
-		if doc, err = readWith(file, size, "", v, r); err != errPassword {
+		doc, err = readWith(file, size, "", v, r)
+		if isDamaged(err) && !hasEnd(file, size) {
+			return readRemains(file, size, r)
+		}
+		if err != errPassword {
 			return doc, err
 		}
 	}
@@ -84,6 +89,29 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 		v = verdict{} // pdfium has the last word: it opens files without a length of the key
 	}
 	return readWith(opened, size, password, v, r)
+}
+
+// readRemains reads the pages that are left of a file that ends early.
+func readRemains(file io.ReaderAt, size int64, r Request) (*Document, error) {
+	whole, left, had := rebuild(file, size)
+	if left == 0 {
+		return nil, damaged(noEnd)
+	}
+	file, size = bytes.NewReader(whole), int64(len(whole))
+	v, err := validate(file, size, "")
+	if err != nil {
+		return nil, damaged(noEnd)
+	}
+	doc, err := readWith(file, size, "", v, r)
+	if err != nil {
+		return nil, err
+	}
+	of := ""
+	if had >= left {
+		of = fmt.Sprintf(" of %d", had)
+	}
+	doc.Note = fmt.Sprintf("the file is damaged: it ends early; pages that are left: %d%s, numbered from 1", left, of)
+	return doc, nil
 }
 
 // readWith reads pages of a file with its user password. v is the result of its check.

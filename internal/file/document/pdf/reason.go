@@ -79,11 +79,19 @@ var errPassword error = &fault.Fault{
 	Next: "Ask the user for a copy without a password.",
 }
 
+// damagedFact begins the fact of a file of which nothing can be shown.
+const damagedFact = "is a damaged PDF: "
+
 func damaged(plain string) error {
 	return &fault.Fault{
-		Fact: "is a damaged PDF: " + plain,
+		Fact: damagedFact + plain,
 		Next: "Get the file again from where it came from.",
 	}
+}
+
+func isDamaged(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && strings.HasPrefix(f.Fact, damagedFact)
 }
 
 // firstOf returns a, or b if a is empty.

@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
@@ -106,9 +105,9 @@ func unpack(s *types.StreamDict) (text []byte, packed bool) {
 var (
 	// mapToken matches a token of a map: a string of hexadecimal digits, a bracket, or a
 	// word.
-	mapToken = regexp.MustCompile(`<[0-9A-Fa-f\s]*>|[\[\]]|[^\s<>\[\]]+`)
+	mapToken = pattern(`<[0-9A-Fa-f\s]*>|[\[\]]|[^\s<>\[\]]+`)
 	// mapBase matches the name of a map that pdfium knows, on which another is based.
-	mapBase = regexp.MustCompile(`/Adobe-(?:Korea1|Japan1|CNS1|GB1)-UCS2`)
+	mapBase = pattern(`/Adobe-(?:Korea1|Japan1|CNS1|GB1)-UCS2`)
 )
 
 // maxCode is the largest code of a map that pdfium accepts.
@@ -122,10 +121,10 @@ func mendMap(text []byte) (mended []byte, changed bool) {
 		return nil, false
 	}
 	var out bytes.Buffer
-	for _, base := range mapBase.FindAll(text, -1) {
+	for _, base := range mapBase().FindAll(text, -1) {
 		fmt.Fprintf(&out, "%s ", base)
 	}
-	tokens := mapToken.FindAll(text, -1)
+	tokens := mapToken().FindAll(text, -1)
 	for i := 0; i < len(tokens); i++ {
 		kind := string(tokens[i])
 		if kind != "beginbfchar" && kind != "beginbfrange" {
@@ -142,6 +141,9 @@ func mendMap(text []byte) (mended []byte, changed bool) {
 			} else {
 				i += s.span(tokens[i:])
 			}
+		}
+		if s.spans.Len()+out.Len() > maxMap {
+			return nil, false // it is made to take much memory
 		}
 		changed = changed || s.wrong || s.entries != count
 		s.write(&out)
@@ -225,7 +227,7 @@ func (s *section) span(tokens [][]byte) int {
 		return 3
 	}
 	last, _ := strconv.ParseUint(string(units[len(units)-4:]), 16, 16)
-	for from := low; from <= min(high, maxCode); from = from>>8<<8 + 0x100 { // pdfium takes the last byte of high alone
+	for from := low; from <= min(high, maxCode) && s.spans.Len() < maxMap; from = from>>8<<8 + 0x100 { // pdfium takes the last byte of high alone
 		s.nSpans++
 		fmt.Fprintf(&s.spans, "<%04X><%04X><%s%04X>", from, min(high, maxCode, from|0xFF), units[:len(units)-4], uint16(int(last)+from-low))
 	}
