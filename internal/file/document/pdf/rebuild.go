@@ -35,6 +35,8 @@ type remains struct {
 	at    map[int]int    // the offset of each object
 	texts map[int][]byte // the text of each object, without its stream
 	pages []int          // the objects that are pages, as they follow each other in the file
+
+	catalog int // the last object that is a catalog, or 0
 }
 
 // rebuild returns a file that ends early with a new list of the pages that are whole, and a
@@ -48,41 +50,34 @@ func rebuild(file io.ReaderAt, size int64) (whole []byte, left, had int) {
 	r := &remains{at: map[int]int{}, texts: map[int][]byte{}}
 	r.data = append(data, "\nendstream\nendobj\n"...) // the end of an object that is cut
 	r.scan(len(data))
-	pages, forms := r.pages, []byte(nil)
-	for n, text := range r.texts {
-		if !isCatalog().Match(text) {
-			continue
-		}
-		forms = part(text, "/AcroForm")
-		root := number(part(text, "/Pages"))
-		had = max(atoi(part(r.texts[root], "/Count")), 0)
-		if ordered := r.walk(root, map[int]bool{}); len(ordered) >= len(r.pages) {
-			pages = ordered
-		}
-		delete(r.at, n)
+	pages, catalog := r.pages, r.texts[r.catalog]
+	root := number(part(catalog, "/Pages"))
+	had = max(atoi(part(r.texts[root], "/Count")), 0)
+	if ordered := r.walk(root, map[int]bool{}); len(ordered) >= len(r.pages) {
+		pages = ordered
 	}
 	pages = slices.DeleteFunc(slices.Clone(pages), func(n int) bool { return !r.complete(n) })
 	if len(pages) == 0 || len(pages) > maxPagesLeft {
 		return nil, 0, had
 	}
-	return r.file(pages, forms), len(pages), had
+	return r.file(pages, part(catalog, "/AcroForm")), len(pages), had
 }
 
 // scan finds the objects in the first size bytes.
 func (r *remains) scan(size int) {
-	for from := 0; from < size; {
+	end := 0 // of an object
+	for from := 0; from < size && len(r.pages) <= maxPagesLeft; {
 		m := objectStart().FindSubmatchIndex(r.data[from:size])
 		if m == nil {
 			return
 		}
 		start, body := from+m[2], from+m[1]
 		number := atoi(r.data[from+m[2] : from+m[3]])
-		end := bytes.Index(r.data[body:], []byte("endobj"))
-		if end < 0 {
-			return
+		if end < body {
+			end = body + bytes.Index(r.data[body:], []byte("endobj")) // there is always one behind size
 		}
-		text := r.data[body : body+end]
-		from = body + end
+		text := r.data[body:end]
+		from = end
 		if s := streamStart().FindIndex(text); s != nil {
 			content := text[s[1]:] // as far as a stream that has these words in it
 			if n := bytes.Index(r.data[body+s[1]:], []byte("endstream")); n >= 0 {
@@ -108,6 +103,9 @@ func (r *remains) add(number, at int, text []byte) {
 	}
 	if isPage().Match(text) {
 		r.pages = append(r.pages, number)
+	}
+	if isCatalog().Match(text) {
+		r.catalog = number
 	}
 	r.at[number], r.texts[number] = at, text
 }
