@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -120,6 +121,10 @@ func (b *book) read(n int, asPicture bool) (p Page, err error) {
 	p.Notes = x.notes(p.Text)
 	if readable(p.Text) {
 		p.Figures = b.engine.figures(n)
+		if b.engine.lostText(n, p.Text) {
+			lost := fmt.Sprintf(`[most of the text of page %d cannot be read: its fonts do not tell the characters; to see it: pages "%d", as "image"]`, n, n)
+			p.Notes = strings.TrimPrefix(p.Notes+"\n"+lost, "\n")
+		}
 		return p, nil
 	}
 	p.Text = ""
