@@ -207,6 +207,9 @@ func (s *section) span(tokens [][]byte) int {
 	}
 	s.entries++
 	low, high := codeOf(tokens[0]), codeOf(tokens[1])
+	if sameRow := low&^0xFF | high&0xFF; sameRow >= low {
+		high = sameRow // codes of a range differ in the last byte alone; some programs write <00FF> <01FF> for one code
+	}
 	if high>>8 != low>>8 || high < low || high > maxCode {
 		s.wrong = true
 	}
@@ -227,7 +230,7 @@ func (s *section) span(tokens [][]byte) int {
 		return 3
 	}
 	last, _ := strconv.ParseUint(string(units[len(units)-4:]), 16, 16)
-	for from := low; from <= min(high, maxCode) && s.spans.Len() < maxMap; from = from>>8<<8 + 0x100 { // pdfium takes the last byte of high alone
+	for from := low; from <= min(high, maxCode) && s.spans.Len() < maxMap; from = from>>8<<8 + 0x100 {
 		s.nSpans++
 		fmt.Fprintf(&s.spans, "<%04X><%04X><%s%04X>", from, min(high, maxCode, from|0xFF), units[:len(units)-4], uint16(int(last)+from-low))
 	}
