@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -21,6 +22,7 @@ const maxRestarts = 6
 type book struct {
 	file     io.ReaderAt
 	size     int64
+	password string
 	pages    int
 	cache    wazero.CompilationCache
 	engine   *engine // nil after a failed restart
@@ -29,8 +31,8 @@ type book struct {
 }
 
 // openBook opens a file in pdfium. It returns the errors of openEngine.
-func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
-	b := &book{file: file, size: size, cache: compiled(cache)}
+func openBook(file io.ReaderAt, size int64, password, cache string) (*book, error) {
+	b := &book{file: file, size: size, password: password, cache: compiled(cache)}
 	err := b.start(smallMemory)
 	if errors.Is(err, errStart) && cache != "" {
 		// The cache is damaged or cannot be written.
@@ -73,7 +75,7 @@ func empty(dir string) {
 }
 
 func (b *book) start(memory int) (err error) {
-	b.engine, err = openEngine(b.file, b.size, b.cache, memory)
+	b.engine, err = openEngine(b.file, b.size, b.password, b.cache, memory)
 	return err
 }
 
@@ -119,6 +121,10 @@ func (b *book) read(n int, asPicture bool) (p Page, err error) {
 	p.Notes = x.notes(p.Text)
 	if readable(p.Text) {
 		p.Figures = b.engine.figures(n)
+		if b.engine.lostText(n, p.Text) {
+			lost := fmt.Sprintf(`[most of the text of page %d cannot be read: its fonts do not tell the characters; to see it: pages "%d", as "image"]`, n, n)
+			p.Notes = strings.TrimPrefix(p.Notes+"\n"+lost, "\n")
+		}
 		return p, nil
 	}
 	p.Text = ""

@@ -52,6 +52,8 @@ type verdict struct {
 	pages  int    // 0 if unknown
 	reason string // the reason that the file is invalid, in plain words; "" if it is valid
 	minor  bool   // whether the flaw is in no part that is read here, so that nothing is missing
+
+	patches []patch // corrections without which pdfium would read other text
 }
 
 // checkStart returns a fault if the file has no PDF header or is too large.
@@ -79,7 +81,7 @@ func checkStart(file io.ReaderAt, size int64) error {
 // validate checks a file with pdfcpu. It returns an error if the file needs a password.
 // Everything else that is wrong is a flaw in the verdict, since pdfium may still read the
 // file.
-func validate(file io.ReaderAt, size int64) (v verdict, err error) {
+func validate(file io.ReaderAt, size int64, password string) (v verdict, err error) {
 	if size > maxChecked {
 		return verdict{}, nil
 	}
@@ -91,14 +93,15 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 			debug.FreeOSMemory() // pdfium needs the memory
 		}
 	}()
-	pages, err := validPages(io.NewSectionReader(file, 0, size))
+	pages, patches, err := validPages(io.NewSectionReader(file, 0, size), password)
+	defer func() { v.patches = patches }()
 	switch {
 	case err == nil && !hasEnd(file, size):
 		return verdict{pages: pages, reason: noEnd}, nil
 	case err == nil:
 		return verdict{pages: pages}, nil
 	case errors.Is(err, pdfcpu.ErrWrongPassword):
-		return verdict{}, encrypted()
+		return verdict{}, errPassword
 	case beyondCheck(err):
 		return verdict{}, nil
 	}
@@ -112,13 +115,15 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 // disableConfig stops pdfcpu from creating a folder in the user's configuration.
 var disableConfig = sync.OnceFunc(api.DisableConfigDir)
 
-// validPages returns the number of pages of a file that pdfcpu finds valid.
-func validPages(file io.ReadSeeker) (int, error) {
+// validPages returns the number of pages of a file that pdfcpu finds valid, and corrections
+// of its maps of characters.
+func validPages(file io.ReadSeeker, password string) (int, []patch, error) {
 	disableConfig()
 	conf := model.NewDefaultConfiguration()
 	conf.Cmd = model.VALIDATE
 	conf.ValidationMode = model.ValidationRelaxed
 	conf.Offline = true
+	conf.UserPW = password
 	conf.Limits.MaxStreamBytes = maxChecked
 	conf.Limits.MaxDecodeBytes = maxDecoded
 	conf.Limits.MaxObjectCount = maxObjects
@@ -128,12 +133,10 @@ func validPages(file io.ReadSeeker) (int, error) {
 	defer cancel()
 	doc, err := pdfcpu.ReadWithContext(ctx, file, conf)
 	if err != nil {
-		return 0, errReading{err}
+		return 0, nil, errReading{err}
 	}
-	if err := api.ValidateContext(doc); err != nil {
-		return 0, err
-	}
-	return doc.PageCount, nil
+	err = api.ValidateContext(doc)
+	return doc.PageCount, mendMaps(doc), err
 }
 
 // errReading marks an error in the structure of a file, as opposed to one of its objects.

@@ -57,7 +57,7 @@ type engine struct {
 
 // openEngine starts pdfium and opens the file in it. If pdfium does not accept the file,
 // the error is one of pdfium's or errBroke.
-func openEngine(file io.ReaderAt, size int64, cache wazero.CompilationCache, memory int) (*engine, error) {
+func openEngine(file io.ReaderAt, size int64, password string, cache wazero.CompilationCache, memory int) (*engine, error) {
 	pool, err := webassembly.Init(confined(cache, memory))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errStart, err)
@@ -70,7 +70,7 @@ func openEngine(file io.ReaderAt, size int64, cache wazero.CompilationCache, mem
 	if memory == largeMemory {
 		e.grow(memory)
 	}
-	opened, err := e.pdfium.OpenDocument(&requests.OpenDocument{FileReader: newSource(file, size), FileReaderSize: size})
+	opened, err := e.pdfium.OpenDocument(&requests.OpenDocument{FileReader: newSource(file, size), FileReaderSize: size, Password: &password})
 	if err = e.judge(err); err != nil {
 		e.close()
 		return nil, err

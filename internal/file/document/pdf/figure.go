@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium/enums"
 	"github.com/klippa-app/go-pdfium/references"
@@ -17,6 +18,8 @@ const (
 	plainPath = 5
 	// mostObjects is the limit of objects examined on a page.
 	mostObjects = 2000
+	// fewPieces is the number of pieces of text up to which lost ones are not reported.
+	fewPieces = 20
 	// mostNested is the limit of forms within forms.
 	mostNested = 4
 )
@@ -38,6 +41,32 @@ func (e *engine) figures(n int) bool {
 		}
 	}
 	return false
+}
+
+// lostText reports whether pdfium found no characters in most pieces of text on page n, whose
+// text is given. Such pieces are in fonts that do not tell their characters.
+func (e *engine) lostText(n int, text string) bool {
+	s := figureSearch{engine: e, left: mostObjects}
+	page := e.ref(n)
+	count, err := e.pdfium.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	found := utf8.RuneCountInString(squeeze(text))
+	few := max(2*found, fewPieces)
+	if !s.ok(err) || count.Count <= few {
+		return false
+	}
+	pieces := 0
+	for i := 0; i < count.Count && s.left > 0 && pieces <= few; i++ {
+		s.left--
+		object, err := e.pdfium.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if !s.ok(err) {
+			continue
+		}
+		kind, err := e.pdfium.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object.PageObject})
+		if s.ok(err) && kind.Type == enums.FPDF_PAGEOBJ_TEXT {
+			pieces++
+		}
+	}
+	return pieces > few
 }
 
 // figureSearch is the search for figures on one page.

@@ -11,14 +11,8 @@ import (
 // 32000-2, table 20). Both libraries ask for the password of such a file, though its pages
 // need none. Other files are returned unchanged.
 func attachmentsOnly(file io.ReaderAt, size int64) io.ReaderAt {
-	if size > maxChecked {
-		return file
-	}
-	data := make([]byte, size)
-	if _, err := file.ReadAt(data, 0); err != nil && err != io.EOF {
-		return file
-	}
-	refs := regexp.MustCompile(`/Encrypt\s+(\d+)\s+(\d+)\s+R`).FindAllSubmatchIndex(data, -1)
+	data := inMemory(file, size)
+	refs := encryptRef.FindAllSubmatchIndex(data, -1)
 	if len(refs) == 0 {
 		return file
 	}
@@ -36,12 +30,8 @@ func attachmentsOnly(file io.ReaderAt, size int64) io.ReaderAt {
 
 // encryptsAttachments reports whether an object is an encryption of attachments alone.
 func encryptsAttachments(data, number, generation []byte) bool {
-	start := regexp.MustCompile(`(?:^|[\r\n ])`+string(number)+`\s+`+string(generation)+`\s+obj\b`).FindAllIndex(data, -1)
-	if len(start) != 1 { // changed later, or in a stream of objects
-		return false
-	}
-	dict, _, found := bytes.Cut(data[start[0][1]:], []byte("endobj"))
-	if !found || !bytes.Contains(dict, []byte("/EFF")) || !regexp.MustCompile(`/V\s*[45]\b`).Match(dict) {
+	dict := object(data, number, generation)
+	if !bytes.Contains(dict, []byte("/EFF")) || !regexp.MustCompile(`/V\s*[45]\b`).Match(dict) {
 		return false
 	}
 	for _, key := range []string{"/StmF", "/StrF"} {
@@ -50,4 +40,32 @@ func encryptsAttachments(data, number, generation []byte) bool {
 		}
 	}
 	return true
+}
+
+// encryptRef matches the reference to the encryption, which is an object outside of streams.
+var encryptRef = regexp.MustCompile(`/Encrypt\s+(\d+)\s+(\d+)\s+R`)
+
+// object returns the text of an object, or nil if it is in a stream or not unique.
+func object(data, number, generation []byte) []byte {
+	start := regexp.MustCompile(`(?:^|[\r\n ])`+string(number)+`\s+`+string(generation)+`\s+obj\b`).FindAllIndex(data, -1)
+	if len(start) != 1 {
+		return nil
+	}
+	text, _, found := bytes.Cut(data[start[0][1]:], []byte("endobj"))
+	if !found {
+		return nil
+	}
+	return text
+}
+
+// inMemory returns a copy of a file, or nil if it is too large or cannot be read.
+func inMemory(file io.ReaderAt, size int64) []byte {
+	if size > maxChecked {
+		return nil
+	}
+	data := make([]byte, size)
+	if _, err := file.ReadAt(data, 0); err != nil && err != io.EOF {
+		return nil
+	}
+	return data
 }

@@ -10,6 +10,7 @@
 package pdf
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"time"
@@ -69,16 +70,61 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 		return nil, err
 	}
 	file = attachmentsOnly(file, size)
-	v, err := validate(file, size)
+	v, err := validate(file, size, "")
+	if err == nil {
+		var doc *Document
+		doc, err = readWith(file, size, "", v, r)
+		if isDamaged(err) && !hasEnd(file, size) {
+			return readRemains(file, size, r)
+		}
+		if err != errPassword {
+			return doc, err
+		}
+	}
+	opened, password, ok := asOwner(file, size)
+	if !ok {
+		return nil, err
+	}
+	if v, err = validate(opened, size, password); err != nil {
+		v = verdict{} // pdfium has the last word: it opens files without a length of the key
+	}
+	return readWith(opened, size, password, v, r)
+}
+
+// readRemains reads the pages that are left of a file that ends early.
+func readRemains(file io.ReaderAt, size int64, r Request) (*Document, error) {
+	whole, left, had := rebuild(file, size)
+	if left == 0 {
+		return nil, damaged(noEnd)
+	}
+	file, size = bytes.NewReader(whole), int64(len(whole))
+	v, err := validate(file, size, "")
+	if err != nil {
+		return nil, damaged(noEnd)
+	}
+	doc, err := readWith(file, size, "", v, r)
 	if err != nil {
 		return nil, err
 	}
+	of := ""
+	if had >= left {
+		of = fmt.Sprintf(" of %d", had)
+	}
+	doc.Note = fmt.Sprintf("the file is damaged: it ends early; pages that are left: %d%s, numbered from 1", left, of)
+	return doc, nil
+}
+
+// readWith reads pages of a file with its user password. v is the result of its check.
+func readWith(file io.ReaderAt, size int64, password string, v verdict, r Request) (*Document, error) {
 	if v.pages > 0 { // the engine takes a second to start, so wrong ranges are refused before
 		if _, _, err := r.span(v.pages); err != nil {
 			return nil, err
 		}
 	}
-	b, err := openBook(file, size, r.Cache)
+	if len(v.patches) > 0 {
+		file = patched{file, v.patches}
+	}
+	b, err := openBook(file, size, password, r.Cache)
 	if err != nil {
 		return nil, refusal(v, err)
 	}

@@ -61,7 +61,7 @@ func reason(err error) (plain string, minor bool) {
 func refusal(v verdict, err error) error {
 	switch {
 	case errors.Is(err, pdfium.ErrPassword):
-		return encrypted()
+		return errPassword
 	case errors.Is(err, pdfium.ErrSecurity):
 		return &fault.Fault{
 			Fact: "is encrypted in a way that cannot be read",
@@ -73,18 +73,25 @@ func refusal(v verdict, err error) error {
 	return err
 }
 
-func encrypted() error {
-	return &fault.Fault{
-		Fact: "is encrypted and needs a password",
-		Next: "Ask the user for a copy without a password.",
-	}
+// errPassword is the error for a file that needs a password.
+var errPassword error = &fault.Fault{
+	Fact: "is encrypted and needs a password",
+	Next: "Ask the user for a copy without a password.",
 }
+
+// damagedFact begins the fact of a file of which nothing can be shown.
+const damagedFact = "is a damaged PDF: "
 
 func damaged(plain string) error {
 	return &fault.Fault{
-		Fact: "is a damaged PDF: " + plain,
+		Fact: damagedFact + plain,
 		Next: "Get the file again from where it came from.",
 	}
+}
+
+func isDamaged(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && strings.HasPrefix(f.Fact, damagedFact)
 }
 
 // firstOf returns a, or b if a is empty.

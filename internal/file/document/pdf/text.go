@@ -15,7 +15,7 @@ const (
 )
 
 // clean converts the text that pdfium returns for a page. Lines end in LF without
-// preceding blanks, and control characters are removed. hyphen reports whether the
+// preceding blanks, and other control characters stand for lost characters. hyphen reports whether the
 // character at an index is a hyphen that ended a line. pdfium joins the two parts of the
 // word; clean splits them again, as they are printed.
 func clean(s string, hyphen func(index int) bool) string {
@@ -27,11 +27,9 @@ func clean(s string, hyphen func(index int) bool) string {
 		switch {
 		case r == unmapped && hyphen(index):
 			b.WriteString("-\n")
-		case r == unmapped:
+		case r == '\r', r == 0, r == '\uFFFF':
+		case r == unmapped, unicode.IsControl(r) && r != '\n' && r != '\t': // the code of a glyph without a character
 			b.WriteRune(unicode.ReplacementChar)
-		case r == '\n', r == '\t':
-			b.WriteRune(r)
-		case unicode.IsControl(r), r == '\uFFFF':
 		default:
 			b.WriteRune(r)
 		}
