@@ -111,7 +111,7 @@ func TestOpenDocument(t *testing.T) {
 			<text:list><text:list-item><text:p>i</text:p><text:list><text:list-item><text:p>j</text:p></text:list-item></text:list></text:list-item></text:list>
 			<text:p>n<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>foot</text:p></text:note-body></text:note><office:annotation><dc:creator>Ann</dc:creator><dc:date>2024</dc:date><text:p>why</text:p></office:annotation></text:p>
 			<table:table><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table></office:text></office:body>`,
-			"## H\n\na  b\nc [l](https://x.org/)\n\n- i\n  - j\n\nn[^1]\n\n| x |\n|---|\n\n[^1]: foot\n\n[comment by Ann: why]"},
+			"## H\n\na  b\nc [l](https://x.org/)\n\n- i\n   - j\n\nn[^1]\n\n| x |\n|---|\n\n[^1]: foot\n\n[comment by Ann: why]"},
 		{"sheets", "spreadsheet", `<table:table table:name="One"><table:table-row table:number-rows-repeated="2"><table:table-cell/></table:table-row><table:table-row table:number-rows-repeated="2"><table:table-cell/><table:table-cell table:number-columns-repeated="2" table:formula="of:=1+1"><text:p>2</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row><table:table-row table:number-rows-repeated="1048000"><table:table-cell/></table:table-row></table:table><table:table table:name="Two"/>`,
 			"sheet 1/2 One (B3:C4)\n|  | B | C |\n|---|---|---|\n| 3 | 2 | 2 |\n| 4 | 2 | 2 |\nsheet 2/2 Two ()"},
 		{"slides", "presentation", `<draw:page><draw:frame><draw:text-box><text:p>hello</text:p></draw:text-box></draw:frame><presentation:notes><text:p>spoken</text:p></presentation:notes></draw:page>`,

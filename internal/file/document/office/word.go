@@ -15,7 +15,7 @@ type word struct {
 	rels     map[string]relation
 	headings map[string]int     // level of a heading, by id of its style
 	lists    map[string]listRef // list of paragraphs, by id of their style
-	ordered  map[string]bool    // whether a list is numbered, by "number/level"
+	numbers  *numbering
 }
 
 // listRef refers to a level of a list.
@@ -25,7 +25,7 @@ type listRef struct {
 }
 
 func readWord(a *archive, main string, r Request) (*Document, error) {
-	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}, ordered: map[string]bool{}}
+	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}}
 	var err error
 	if w.rels, err = a.relations(main); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func readWord(a *archive, main string, r Request) (*Document, error) {
 	if err := w.styles(related(w.rels, "styles")); err != nil {
 		return nil, err
 	}
-	if err := w.numbering(related(w.rels, "numbering")); err != nil {
+	if w.numbers, err = a.readNumbering(related(w.rels, "numbering")); err != nil {
 		return nil, err
 	}
 	lines, err := w.part(main)
@@ -93,6 +93,7 @@ func (w *word) styles(part string) error {
 	}
 	defer t.close()
 	based := map[string]string{}
+	var pages []string
 	err = t.each(func(e xml.StartElement) error {
 		if e.Name.Local != "style" {
 			return nil
@@ -109,6 +110,8 @@ func (w *word) styles(part string) error {
 					}
 				} else if name == "title" {
 					w.headings[id] = 1
+				} else if name == "heading" { // of Apple Pages; LibreOffice bases other styles on it
+					pages = append(pages, id)
 				}
 			case "basedOn":
 				based[id] = attr(e, "val")
@@ -135,36 +138,10 @@ func (w *word) styles(part string) error {
 			}
 		}
 	}
-	return err
-}
-
-// numbering finds which lists are numbered.
-func (w *word) numbering(part string) error {
-	t, err := w.open(part)
-	if err != nil {
-		return err
+	for _, id := range pages {
+		w.headings[id] = max(w.headings[id], 1)
 	}
-	defer t.close()
-	abstract, level, num := "", "", ""
-	formats := map[string]string{}
-	return t.each(func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "abstractNum":
-			abstract = attr(e, "abstractNumId")
-		case "lvl":
-			level = attr(e, "ilvl")
-		case "numFmt":
-			formats[abstract+"/"+level] = attr(e, "val")
-		case "num":
-			num = attr(e, "numId")
-		case "abstractNumId":
-			for l := range 9 {
-				f := formats[attr(e, "val")+"/"+strconv.Itoa(l)]
-				w.ordered[num+"/"+strconv.Itoa(l)] = f != "" && f != "bullet" && f != "none"
-			}
-		}
-		return nil
-	})
+	return err
 }
 
 // skipped are the elements whose content is not text of the document: properties, deleted
@@ -176,6 +153,7 @@ var skipped = map[string]bool{
 
 // blocks reads the paragraphs and tables in the element whose start was read last.
 func (w *word) blocks(t *tokens) (lines []string, err error) {
+	item := false
 	err = t.each(func(e xml.StartElement) error {
 		switch name := e.Name.Local; {
 		case name == "p":
@@ -183,9 +161,12 @@ func (w *word) blocks(t *tokens) (lines []string, err error) {
 			if err := p.read(t); err != nil {
 				return err
 			}
-			lines = append(lines, p.lines(lines)...)
+			var own []string
+			own, item = p.lines(item)
+			lines = append(lines, own...)
 			return w.hold(p.text.Len() + 16)
 		case name == "tbl":
+			item = false
 			rows, err := w.table(t)
 			if err != nil {
 				return err
@@ -251,7 +232,8 @@ func (w *word) tableCell(t *tokens) (text string, span int, err error) {
 			if err := p.read(t); err != nil {
 				return err
 			}
-			lines = append(lines, p.lines(lines)...)
+			own, _ := p.lines(false)
+			lines = append(lines, own...)
 			return w.hold(p.text.Len() + 8)
 		case name == "tbl":
 			rows, err := w.table(t)
