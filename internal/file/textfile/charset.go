@@ -14,15 +14,18 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 )
 
-// charset is an older encoding. All contain ASCII, and no character depends on those before it.
+// charset is an encoding for which golang.org/x/text has the tables. No character depends on those
+// before it.
 type charset struct {
 	name string // as in the WHATWG Encoding Standard, or by IANA
 	encoding.Encoding
 }
 
-// charsets lists the older encodings. The Encoding firstCharset+i is charsets[i].
+// charsets lists the older encodings, which contain ASCII, and UTF-16 without a byte order mark. The
+// Encoding firstCharset+i is charsets[i].
 var charsets = []charset{
 	{"windows-1250", charmap.Windows1250}, {"windows-1251", charmap.Windows1251}, {"windows-1252", charmap.Windows1252},
 	{"windows-1253", charmap.Windows1253}, {"windows-1254", charmap.Windows1254}, {"windows-1255", charmap.Windows1255},
@@ -39,9 +42,27 @@ var charsets = []charset{
 	{"ibm865", charmap.CodePage865}, {"ibm866", charmap.CodePage866},
 	{"shift_jis", japanese.ShiftJIS}, {"euc-jp", japanese.EUCJP}, {"euc-kr", korean.EUCKR},
 	{"gbk", simplifiedchinese.GBK}, {"gb18030", simplifiedchinese.GB18030}, {"big5", traditionalchinese.Big5},
+	{"UTF-16 (little endian) without a byte order mark", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
+	{"UTF-16 (big endian) without a byte order mark", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 }
 
 const firstCharset = UTF16BE + 1
+
+// unmarked reports whether the encoding is UTF-16 without a byte order mark.
+func (e Encoding) unmarked() bool { return int(e) >= int(firstCharset)+len(charsets)-2 }
+
+// unmarkedBy returns the encoding without a byte order mark that a label names. UTF-16 alone is
+// little endian, as in the WHATWG Encoding Standard.
+func unmarkedBy(label string) (enc Encoding, ok bool) {
+	first := firstCharset + Encoding(len(charsets)) - 2
+	switch normalLabel(label) {
+	case "utf-16le", "utf-16-le", "utf16le", "utf-16", "utf16":
+		return first, true
+	case "utf-16be", "utf-16-be", "utf16be":
+		return first + 1, true
+	}
+	return UTF8, false
+}
 
 // charset returns the older encoding, or nil.
 func (e Encoding) charset() *charset {
@@ -51,7 +72,7 @@ func (e Encoding) charset() *charset {
 	return &charsets[e-firstCharset]
 }
 
-// Legacy reports whether the encoding is none of Unicode.
+// Legacy reports whether the encoding is none of those that a byte order mark or valid UTF-8 proves.
 func (e Encoding) Legacy() bool { return e >= firstCharset }
 
 // decode returns the text of all of b in UTF-8. ok is false if the text does not encode to b again.
