@@ -42,6 +42,8 @@ type odf struct {
 	number   int      // of the present row of a sheet
 	merged   []string // ranges of the present sheet
 	styles   odfStyles
+
+	insertions, deletions int // tracked changes
 }
 
 func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
@@ -66,6 +68,9 @@ func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
 	lines, err := d.blocks(t)
 	if err != nil {
 		return nil, err
+	}
+	if d.insertions+d.deletions > 0 {
+		d.comments = append(d.comments, fmt.Sprintf("[tracked changes: insertions are shown as text (%d), deletions are left out (%d)]", d.insertions, d.deletions))
 	}
 	for _, more := range [][]string{d.notes, d.comments} {
 		if len(more) > 0 {
@@ -134,6 +139,16 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 			var err error
 			d.speaker, err = d.blocks(t)
 			return err
+		case name == "tracked-changes":
+			return t.each(func(e xml.StartElement) error {
+				switch e.Name.Local {
+				case "insertion":
+					d.insertions++
+				case "deletion":
+					d.deletions++
+				}
+				return nil
+			})
 		case odfSkipped[name]:
 			return t.skip()
 		}

@@ -13,6 +13,7 @@ type paragraph struct {
 	heading int
 	list    listRef
 	boxes   []string // lines of text boxes
+	joins   bool     // a tracked change removes its end
 }
 
 // read reads the paragraph whose start was read last.
@@ -33,8 +34,8 @@ func (p *paragraph) read(t *tokens) error {
 			s, err := t.content()
 			p.text.WriteString(s)
 			return err
-		case skipped[name]:
-			return t.skip()
+		default:
+			return p.leave(t, name)
 		}
 		return nil
 	})
@@ -63,7 +64,12 @@ func (p *paragraph) properties(t *tokens) error {
 			level = attr(e, "val")
 		case "numId":
 			num = attr(e, "val")
-		case "rPr", "sectPr", "pPrChange":
+		case "rPr":
+			return t.each(func(e xml.StartElement) error {
+				p.joins = p.joins || e.Name.Local == "del"
+				return nil
+			})
+		case "sectPr", "pPrChange":
 			return t.skip()
 		}
 		return nil
@@ -115,6 +121,10 @@ func (p *paragraph) run(t *tokens) error {
 			if d := attr(e, "descr"); d != "" {
 				p.text.WriteString("[picture: " + d + "]")
 			}
+		case name == "chart" && p.rels[prefixed(e, "id")].kind == "chart":
+			lines, err := p.chart(p.rels[prefixed(e, "id")].target)
+			p.boxes = append(p.boxes, lines...)
+			return err
 		case name == "txbxContent":
 			lines, err := p.blocks(t)
 			p.boxes = append(p.boxes, lines...)

@@ -16,6 +16,8 @@ type word struct {
 	headings map[string]int     // level of a heading, by id of its style
 	lists    map[string]listRef // list of paragraphs, by id of their style
 	numbers  *numbering
+
+	insertions, deletions int // tracked changes
 }
 
 // listRef refers to a level of a list.
@@ -48,6 +50,9 @@ func readWord(a *archive, main string, r Request) (*Document, error) {
 			return nil, err
 		}
 		lines = append(lines, notes...)
+	}
+	if w.insertions+w.deletions > 0 {
+		lines = append(lines, "", fmt.Sprintf("[tracked changes: insertions are shown as text (%d), deletions are left out (%d)]", w.insertions, w.deletions))
 	}
 	for _, kind := range []string{"header", "footer"} {
 		running, err := w.running(kind)
@@ -153,13 +158,19 @@ var skipped = map[string]bool{
 
 // blocks reads the paragraphs and tables in the element whose start was read last.
 func (w *word) blocks(t *tokens) (lines []string, err error) {
-	item := false
+	item, joined := false, "" // joined is the text of paragraphs that a tracked change joins to the next
 	err = t.each(func(e xml.StartElement) error {
 		switch name := e.Name.Local; {
 		case name == "p":
 			p := &paragraph{word: w}
+			p.text.WriteString(joined)
 			if err := p.read(t); err != nil {
 				return err
+			}
+			if joined = ""; p.joins {
+				joined = p.text.String()
+				lines = append(lines, p.boxes...)
+				return w.hold(p.text.Len())
 			}
 			var own []string
 			own, item = p.lines(item)
@@ -172,12 +183,29 @@ func (w *word) blocks(t *tokens) (lines []string, err error) {
 				return err
 			}
 			lines = append(append(append(lines, ""), table(rows)...), "")
-		case skipped[name]:
-			return t.skip()
+		default:
+			return w.leave(t, name)
 		}
 		return nil
 	})
+	if joined != "" {
+		lines = append(lines, "", joined)
+	}
 	return lines, err
+}
+
+// leave skips an element whose content is not text of the document, and counts tracked changes.
+func (w *word) leave(t *tokens, name string) error {
+	switch name {
+	case "ins":
+		w.insertions++
+	case "del":
+		w.deletions++
+	}
+	if skipped[name] {
+		return t.skip()
+	}
+	return nil
 }
 
 // table reads the rows of a table. Each cell that spans several has the text once.
@@ -191,7 +219,13 @@ func (w *word) table(t *tokens) (rows [][]string, err error) {
 				switch name := e.Name.Local; {
 				case name == "trPr":
 					return t.each(func(e xml.StartElement) error {
-						deleted = deleted || e.Name.Local == "del"
+						switch n, _ := strconv.Atoi(attr(e, "val")); e.Name.Local {
+						case "del":
+							deleted = true
+							w.deletions++
+						case "gridBefore":
+							cells = append(cells, make([]string, min(max(n, 0), 64))...)
+						}
 						return nil
 					})
 				case name == "tc":
