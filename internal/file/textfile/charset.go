@@ -120,13 +120,13 @@ var aliases = map[string]string{
 	"latin6": "iso-8859-10", "latin7": "iso-8859-13", "latin8": "iso-8859-14", "latin9": "iso-8859-15", "latin-9": "iso-8859-15",
 	"latin-0": "iso-8859-15", "iso-latin-9": "iso-8859-15", "latin10": "iso-8859-16",
 	"cyrillic": "iso-8859-5", "arabic": "iso-8859-6", "greek": "iso-8859-7", "hebrew": "iso-8859-8", "turkish": "iso-8859-9",
-	"cyrillic-koi8": "koi8-r", "koi8": "koi8-r", "cyrillic-alternativnyj": "ibm866", "alternativnyj": "ibm866",
+	"cyrillic-koi8": "koi8-r", "koi8": "koi8-r", "koi8u": "koi8-u", "cyrillic-alternativnyj": "ibm866", "alternativnyj": "ibm866",
 	"mac-roman": "macintosh", "macroman": "macintosh", "mac": "macintosh", "mac-cyrillic": "x-mac-cyrillic", "maccyrillic": "x-mac-cyrillic",
-	"sjis": "shift_jis", "shiftjis": "shift_jis", "s-jis": "shift_jis", "mskanji": "shift_jis", "ms-kanji": "shift_jis", "japanese-shift-jis": "shift_jis", "japanese-cp932": "shift_jis", "japan": "euc-jp",
-	"ujis": "euc-jp", "eucjp": "euc-jp", "euc-japan": "euc-jp", "japanese-iso-8bit": "euc-jp", "eucjis": "euc-jp",
-	"euckr": "euc-kr", "uhc": "euc-kr", "korea": "euc-kr", "korean": "euc-kr", "korean-iso-8bit": "euc-kr", "euc-korea": "euc-kr", "ks-c-5601": "euc-kr", "ksc5601": "euc-kr",
-	"euccn": "gbk", "euc-cn": "gbk", "gb2312": "gbk", "gb-2312": "gbk", "gb2312-80": "gbk", "chinese": "gbk", "prc": "gbk", "euc-china": "gbk", "chinese-gbk": "gbk", "chinese-gb18030": "gb18030", "chinese-iso-8bit": "gbk",
-	"big5-tw": "big5", "taiwan": "big5", "chinese-big5": "big5", "big5-hkscs": "big5", "thai": "windows-874", "thai-tis620": "windows-874", "tis620": "windows-874", "tis-620": "windows-874", "iso-8859-11": "windows-874",
+	"sjis": "shift_jis", "sjis-win": "shift_jis", "ms-cp932": "shift_jis", "shiftjis": "shift_jis", "s-jis": "shift_jis", "mskanji": "shift_jis", "ms-kanji": "shift_jis", "japanese-shift-jis": "shift_jis", "japanese-cp932": "shift_jis", "japan": "euc-jp",
+	"ujis": "euc-jp", "eucjp": "euc-jp", "eucjp-win": "euc-jp", "eucjp-ms": "euc-jp", "eucjpms": "euc-jp", "euc-jp-ms": "euc-jp", "euc-japan": "euc-jp", "japanese-iso-8bit": "euc-jp", "eucjis": "euc-jp",
+	"euckr": "euc-kr", "uhc": "euc-kr", "korea": "euc-kr", "korean": "euc-kr", "korean-iso-8bit": "euc-kr", "euc-korea": "euc-kr", "ks-c-5601": "euc-kr", "ksc-5601": "euc-kr", "ksc5601": "euc-kr",
+	"euccn": "gbk", "cn-gb": "gbk", "gb": "gbk", "euc-cn": "gbk", "gb2312": "gbk", "gb-2312": "gbk", "gb2312-80": "gbk", "chinese": "gbk", "prc": "gbk", "euc-china": "gbk", "chinese-gbk": "gbk", "chinese-gb18030": "gb18030", "chinese-iso-8bit": "gbk",
+	"big5-tw": "big5", "taiwan": "big5", "chinese-big5": "big5", "big5-hkscs": "big5", "big5hkscs": "big5", "thai": "windows-874", "thai-tis620": "windows-874", "tis620": "windows-874", "tis-620": "windows-874", "iso-8859-11": "windows-874",
 }
 
 // byNumber maps numbers of code pages to encodings, beside those of windows and ibm.
@@ -136,7 +136,7 @@ var byNumber = map[string]string{
 }
 
 var (
-	codePage = regexp.MustCompile(`^(?:cs|x-)?(?:cp|windows|win|ibm|ms|dos)-?0*(\d+|31j)$`)
+	codePage = regexp.MustCompile(`^(?:cs|x-)?(?:cp|windows|win|ibm|ms|dos|oem)?-?0*(\d+|31j)$`)
 	iso8859  = regexp.MustCompile(`^(?:cs)?(?:iso-?(?:ir-?)?|8859)?-?8859-?(\d+)(?:-[ei]|:\d+)?$`)
 )
 
@@ -171,7 +171,13 @@ func lookup(label string, html bool) (enc Encoding, known bool) {
 	if enc, ok := named(name); ok {
 		return enc, true
 	}
-	return whatwg(label)
+	if enc, ok := whatwg(label); ok {
+		return enc, true
+	}
+	if rest, ok := strings.CutPrefix(name, "x-"); ok {
+		return lookup(rest, html)
+	}
+	return UTF8, false
 }
 
 // whatwg looks a label up in the WHATWG Encoding Standard.
