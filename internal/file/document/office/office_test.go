@@ -20,6 +20,7 @@ func TestWord(t *testing.T) {
 		{"breaks and tabs", `<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>`, "a\tb\nc"},
 		{"hidden text", `<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:r><w:t>yes</w:t></w:r></w:p>`, "yes"},
 		{"a field", `<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:t>3</w:t></w:r></w:p>`, "3"},
+		{"a line for a signature", `<w:p><w:r><w:pict><v:shape><v:imagedata r:id="i"/><o:signatureline issignatureline="t" o:suggestedsigner="Ann Lee" o:suggestedsigner2="Director"/></v:shape></w:pict></w:r></w:p>`, "[line for a signature: Ann Lee, Director]"},
 		{"content controls", `<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent>` + para("in") + `</w:sdtContent></w:sdt>`, "in"},
 	} {
 		if got := show(t, wordOf(tc.body), Request{}); got != tc.want {

@@ -121,6 +121,14 @@ func (p *paragraph) run(t *tokens) error {
 			if d := attr(e, "descr"); d != "" {
 				p.text.WriteString("[picture: " + d + "]")
 			}
+		case name == "signatureline": // Office VML, 8.4.2.1
+			var who []string
+			for _, a := range []string{"suggestedsigner", "suggestedsigner2", "suggestedsigneremail"} {
+				if v := attr(e, a); v != "" {
+					who = append(who, v)
+				}
+			}
+			p.text.WriteString("[line for a signature: " + firstOf(strings.Join(who, ", "), "nobody is named") + "]")
 		case name == "chart" && p.rels[prefixed(e, "id")].kind == "chart":
 			lines, err := p.chart(p.rels[prefixed(e, "id")].target)
 			p.boxes = append(p.boxes, lines...)
