@@ -210,8 +210,12 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	}
 	sig := b.signer.Sign(nil) // an empty text has no chunk
 	var length int64          // of the text, if it came in one chunk
+	wide := false
 	b.reader.Mode, b.reader.Gather = source.Report, source.Whole
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
+		if k.First {
+			wide = k.Binary && mayBeWide(k.Text)
+		}
 		if !k.First || !k.Last {
 			sig = nil
 			return false
@@ -232,10 +236,10 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	}
 	k := signed
 	switch {
-	case r.Kind == source.Binary:
+	case r.Kind == source.Binary && !wide:
 		k = binary
-	case sig == nil && before.Size > 0:
-		k = unsigned
+	case (sig == nil || wide) && before.Size > 0:
+		k, sig = unsigned, nil
 	}
 	b.t.storeRecord(f.ID, recordOf(before, k), sig)
 }

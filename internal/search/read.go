@@ -44,10 +44,16 @@ const maxDecoded = 32 << 20
 // read searches an open file at dir and name: the given ranges, which count from the
 // end of a byte order mark of length mark, or the whole file if there are none. It
 // returns nil if the file has no result, and with an error the result so far. A text that is
-// not UTF-8 is searched once more, decoded, if Query.Decode can decode it.
+// not UTF-8, or UTF-16 without a byte order mark, is searched once more, decoded, if
+// Query.Decode can decode it.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.older, w.checks = false, w.q.Decode != nil && (w.known == unknown || w.known == unsigned)
 	f, err := w.pass(ctx, file, size, dir, name, mark, ranges)
+	if w.checks && err == nil && w.nul >= 0 && w.nul < wideHead {
+		var head [wideHead]byte
+		n, _ := file.ReadAt(head[:], 0)
+		w.older = mayBeWide(head[:n])
+	}
 	if !w.older || err != nil {
 		return f, err
 	}
@@ -99,7 +105,7 @@ func (w *worker) pass(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	if err == nil {
 		err = ctx.Err() // the matcher may have stopped
 	}
-	w.bytes += r.Bytes
+	w.bytes, w.nul = w.bytes+r.Bytes, r.Nul
 	if w.known == binary && !errors.Is(err, source.ErrChanged) {
 		r.Kind = source.Binary // its NUL may be outside of the ranges
 	}
@@ -146,6 +152,23 @@ func (w *worker) chunk(k source.Chunk) (more bool) {
 	}
 	// A NUL that is still to come would invalidate the result.
 	return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
+}
+
+// wideHead is the number of bytes by which a file may be UTF-16 without a byte order mark, and
+// leastWide the least.
+const wideHead, leastWide = 256, 8
+
+// mayBeWide reports whether the first bytes of a file can be those of UTF-16 text with ASCII
+// characters in it: NULs are all at even or all at odd offsets, and there are some.
+func mayBeWide(head []byte) bool {
+	var at [2]int
+	head = head[:min(len(head), wideHead)]
+	for i, c := range head {
+		if c == 0 {
+			at[i%2]++
+		}
+	}
+	return len(head) >= leastWide && (at[0] == 0) != (at[1] == 0) && 16*(at[0]+at[1]) >= len(head)
 }
 
 // isASCII reports whether a text is ASCII. For most texts it replaces utf8.Valid, at nearly twice

@@ -202,6 +202,7 @@ type worker struct {
 	noted       string   // see note
 	checks      bool     // whether a text that is not UTF-8 ends the pass
 	older       bool     // it has ended for that reason
+	nul         int64    // offset of the first NUL of the file, -1 if none was seen
 	c           collector
 	near        []index.Range // the ranges of the file that are read
 	part        []byte        // buffer for a part of a range

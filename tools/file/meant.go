@@ -210,7 +210,7 @@ func (m *matcher) entry(dir, name string) (entry string, ok bool) {
 
 // look returns a form of a name that is equal for the names that are taken for each other.
 func (m *matcher) look(name string) string {
-	name = nearest.Look(name)
+	name = strings.TrimSpace(nearest.Look(name))
 	if !m.create { // a new name may well differ in these
 		name = quotes.Replace(name)
 	}
@@ -271,6 +271,8 @@ func difference(entry, name string) string {
 		return "upper and lower case letters otherwise"
 	case quotes.Replace(entry) == quotes.Replace(name):
 		return "other quotes"
+	case strings.TrimSpace(entry) == strings.TrimSpace(name):
+		return "blanks at an end, or none there"
 	}
 	return "another kind of blank or hyphen, or an invisible character"
 }

@@ -62,6 +62,7 @@ var forms = []struct {
 	{existing, func(s string) string { // my\ file.txt
 		return escapedByShell.ReplaceAllString(s, "$1")
 	}},
+	{existing, shellWord},
 	{existing, func(s string) string { return place.ReplaceAllString(s, "") }},
 	{existing, func(s string) string { // my%20file.txt
 		if text, err := url.PathUnescape(s); err == nil && !strings.ContainsRune(text, 0) {
@@ -110,14 +111,13 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 	return s[len(prefix):], true
 }
 
-// inner matches the quotes in a path as ls shows it: 'a'$'\t”b'.
-var inner = regexp.MustCompile(`'\$?'`)
-
 // unquoted removes quotes, backticks and angle brackets around a path.
 func unquoted(s string) string {
 	trimmed := strings.TrimFunc(s, unicode.IsSpace)
 	if strings.HasPrefix(trimmed, "'") || strings.HasPrefix(trimmed, "$'") {
-		trimmed = inner.ReplaceAllString(strings.TrimPrefix(trimmed, "$"), "")
+		if word := shellWord(trimmed); word != trimmed {
+			return word
+		}
 	}
 	for _, pair := range []string{"``", `""`, "''", "<>", "“”", "‘’"} {
 		r := []rune(pair)
@@ -127,4 +127,41 @@ func unquoted(s string) string {
 		}
 	}
 	return s
+}
+
+// shellWord returns a word of a shell without its quotes, such as d/'a'$'\t”b', which ls
+// shows. Escapes within $'...' stay, since names are also shown with them. What is not one
+// word with quotes stays as it is.
+func shellWord(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		quote := s[i]
+		if quote == '$' && i+1 < len(s) && s[i+1] == '\'' {
+			i++
+			end := i + 1
+			for end < len(s) && s[end] != '\'' {
+				if s[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			if end >= len(s) {
+				return s
+			}
+			b.WriteString(s[i+1 : end])
+			i = end
+			continue
+		}
+		if quote != '\'' && quote != '"' {
+			b.WriteByte(quote)
+			continue
+		}
+		end := strings.IndexByte(s[i+1:], quote)
+		if end < 0 {
+			return s
+		}
+		b.WriteString(s[i+1 : i+1+end])
+		i += 1 + end
+	}
+	return b.String()
 }

@@ -206,6 +206,9 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	if err == nil && len(r.found.Files) == 0 && in.match.invalid != nil {
 		err = in.match.invalid
 	}
+	if err == nil && len(r.found.Files) == 0 && r.found.Ignored == "" {
+		err = r.otherCase(ctx, o.Searcher, dir)
+	}
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
 	}
@@ -261,6 +264,22 @@ func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	}
 	r.found = found
 	return nil
+}
+
+// otherCase adds a hint if the pattern matches a file without regard to upper and lower case.
+func (r *listing) otherCase(ctx context.Context, s *search.Searcher, dir *workspace.Folder) error {
+	match, err := newMatcher(strings.ToLower(r.in.Pattern))
+	if err != nil {
+		return nil
+	}
+	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{Show: dir.Allowed, Pick: func(at, name string) bool {
+		return match.match(strings.ToLower(at), strings.ToLower(name)) && !r.secrets.Holds(at, name)
+	}})
+	if err == nil && len(found.Files) > 0 {
+		prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
+		r.hints = append(r.hints, "upper and lower case differ: there is "+plain.Line(workspace.ShownPath(prefix, found.Files[0])))
+	}
+	return err
 }
 
 // named looks for the one path that a pattern without special characters names.

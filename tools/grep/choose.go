@@ -85,6 +85,19 @@ func (c *choice) whole(glob string) *choice {
 	return &one
 }
 
+// lower returns a choice for paths in lower case, or nil if there is none.
+func (c *choice) lower() *choice {
+	low := *c
+	low.prefix, low.list = strings.ToLower(c.prefix), slices.Clone(c.list)
+	for i, g := range low.list {
+		low.list[i].text = strings.ToLower(g.text)
+	}
+	if low.compile() != nil {
+		return nil
+	}
+	return &low
+}
+
 // compile compiles the globs of the list.
 func (c *choice) compile() (err error) {
 	c.globs, c.alike = &globs{}, &globs{}

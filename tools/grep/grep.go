@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -171,6 +172,9 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 		if err == nil && r.c.chosen == 0 {
 			err = in.choose.wrong
 		}
+		if err == nil && r.c.chosen == 0 {
+			r.folded, err = r.otherCase(ctx, dir, o.Searcher)
+		}
 	}
 	if err != nil {
 		if r.long != nil {
@@ -217,6 +221,7 @@ type searching struct {
 	long   tools.Long // gets all lines if all are requested; nil: a page of them is in memory
 	named  bool       // path is a file
 	top    string     // the folder that is searched, "" if path is a file
+	folded string     // a file that the globs or the type choose without regard to case, if they choose none
 }
 
 // decode returns the text of a file in an older encoding.
@@ -281,6 +286,29 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 		r.answer.Ignored = s.IgnoredBy(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
 	}
 	return err
+}
+
+// otherCase returns a file that may be shown and that the globs and the type choose without
+// regard to upper and lower case, or "".
+func (r *searching) otherCase(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (string, error) {
+	if r.in.Glob == "" && r.in.Type == "" {
+		return "", nil
+	}
+	c := r.in.choose.lower()
+	if c == nil {
+		return "", nil
+	}
+	folding := c.chooser()
+	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{Show: dir.Allowed, Pick: func(at, name string) bool {
+		return folding.chooses(strings.ToLower(at), strings.ToLower(name)) && !r.c.secrets.Holds(at, name)
+	}})
+	if err != nil {
+		return "", openError(r.env, r.in.Path, err)
+	}
+	if len(found.Files) == 0 {
+		return "", nil
+	}
+	return found.Files[0], nil
 }
 
 // missing returns the error for a path that does not exist.

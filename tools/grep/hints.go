@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search/ignore"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/file"
@@ -15,6 +16,9 @@ const mostHints = 3
 
 // hints returns advice on a search that may not have been meant as written.
 func (r *searching) hints() (hints []string) {
+	if r.folded != "" {
+		return []string{"upper and lower case differ: there is " + plain.Line(workspace.ShownPath(r.in.prefix, r.folded))}
+	}
 	if r.answer.Matched == 0 && r.answer.Incomplete == "" && (r.named || r.c.chosen > 0) {
 		if text := asText(r.in.Pattern); text != "" {
 			hints = append(hints, "( ) and [ ] have a meaning in a pattern; if they are meant as text, search for "+plain.Line(text))

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
 
 	"mcp-toolset/internal/search"
 	"mcp-toolset/tools/grep"
@@ -43,6 +44,8 @@ func TestOlderEncodings(t *testing.T) {
 	put("d.txt", "caf\xe9 Привет\n", encoding.Nop)                       // no encoding at all
 	put("e/.editorconfig", "root = true\n[*.txt]\ncharset = latin1\n", encoding.Nop)
 	put("e/e.txt", "le café noir\n", charmap.ISO8859_1)
+	put("f.rc", "one\r\nCAPTION \"Über\"\r\n", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM))
+	put("g.bin", "CAPTION\x00\x00", encoding.Nop)
 	s := search.New(search.Options{})
 	t.Cleanup(func() { s.Close() })
 	tool := grep.New(grep.Options{Searcher: s, Deadline: time.Minute})
@@ -61,6 +64,9 @@ func TestOlderEncodings(t *testing.T) {
 			{map[string]any{"pattern": "表示", "path": "c.py", "output_mode": "content"}, "2:# 表示する"},
 			{map[string]any{"pattern": "п.ивет|м[а-я]р", "-i": true, "-o": true, "glob": "a.py", "output_mode": "content"}, "a.py:2:Привет\na.py:2:мир"},
 			{map[string]any{"pattern": "café noir"}, "e/e.txt"},
+			{map[string]any{"pattern": "CAPTION"}, "f.rc"},
+			{map[string]any{"pattern": "caption \"Über", "-i": true, "output_mode": "content"}, "f.rc:2:CAPTION \"Über\""},
+			{map[string]any{"pattern": "one", "output_mode": "count"}, "f.rc:1\n[1 matching line in 1 file]"},
 			{map[string]any{"pattern": "é n", "path": "e/e.txt", "output_mode": "content"}, "1:le café noir"},
 		} {
 			args, err := json.Marshal(tc.args)

@@ -34,6 +34,9 @@ const (
 	pdfWithin = 1024
 )
 
+// unknownType is the name of a type that is not known.
+const unknownType = "of no known type"
+
 // Byte order marks of encodings other than UTF-8.
 const (
 	markUTF16LE = "\xff\xfe"
@@ -70,7 +73,7 @@ func sniff(head []byte, extension string) (kind, string) {
 		return binaryFile, "UTF-32 text"
 	case hasMark(head, markUTF16LE), hasMark(head, markUTF16BE):
 		if !isUTF16(head) {
-			return binaryFile, "of no known type"
+			return binaryFile, unknownType
 		}
 		return textFile, "text/plain"
 	case hasMark(head, "%PDF-"), extension == ".pdf" && bytes.Contains(head[:min(len(head), pdfWithin)], []byte("%PDF-")):
@@ -94,7 +97,7 @@ func sniff(head []byte, extension string) (kind, string) {
 		return officeFile, "office file"
 	}
 	if m.Parent() == nil {
-		return binaryFile, "of no known type"
+		return binaryFile, unknownType
 	}
 	name, _, _ := strings.Cut(m.String(), ";")
 	return binaryFile, name

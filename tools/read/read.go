@@ -184,6 +184,9 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, file.ReadError(r.shown, err)
 	}
+	if kind == binaryFile && name == unknownType && r.older() {
+		kind = textFile
+	}
 	if err := r.checkProperties(kind); err != nil {
 		return Output{}, err
 	}

@@ -16,6 +16,9 @@ func (r *reading) fromEnd(ctx context.Context) error {
 		return nil
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file.content()})
+	if r.decoded != nil {
+		text = bytes.NewReader(r.decoded)
+	}
 	total, err := countLines(text)
 	if err == nil {
 		_, err = r.file.Seek(int64(len(r.file.head)), io.SeekStart)

@@ -89,8 +89,13 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
+	if r.decoded != nil { // UTF-16 without a byte order mark
+		if p, err = readText(ctx, bytes.NewReader(r.decoded), q); err != nil {
+			return Output{}, err
+		}
+	}
 	// A part of a text in an older encoding may be valid UTF-8 by chance.
-	if (p.invalid || !utf8.Valid(seen.Bytes()) && seen.Len() <= snapshot.MaxFile) && encoding == "" && r.older() {
+	if r.decoded == nil && (p.invalid || textfile.Shifts(seen.Bytes()) || !utf8.Valid(seen.Bytes()) && seen.Len() <= snapshot.MaxFile) && encoding == "" && r.older() {
 		q.size = int64(len(r.decoded))
 		if p, err = readText(ctx, bytes.NewReader(r.decoded), q); err != nil {
 			return Output{}, err
@@ -126,7 +131,7 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	return out, nil
 }
 
-// older decodes a file that is not UTF-8. It reports whether it could, and adds a note on the
+// older decodes a file that is not UTF-8, or UTF-16 with a byte order mark. It reports whether it could, and adds a note on the
 // encoding, or on why it is not known.
 func (r *reading) older() bool {
 	size := r.file.info.Size()
@@ -140,13 +145,10 @@ func (r *reading) older() bool {
 	t, err := textfile.DecodeFile(data, file.Hint(r.env.Files, r.file.Name(), data))
 	var f *textfile.Unknown
 	switch {
-	case errors.As(err, &f) && f.Text != nil:
-		r.decoded = f.Text
-		r.notes = append(r.notes, fmt.Sprintf("the file is encoded as %s; some of its characters have several codes in it, so Edit refuses it", f.Encoding))
-		return true
 	case errors.As(err, &f):
+		r.decoded = f.Text
 		r.notes = append(r.notes, "the file "+plain.Line(f.Fact)+". "+strings.TrimSuffix(f.Next, "."))
-		return false
+		return f.Text != nil
 	case err != nil || !t.Encoding().Legacy():
 		return false
 	}

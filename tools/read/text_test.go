@@ -56,6 +56,15 @@ func readBytes(t *testing.T, o Options, data, args string) (text string, err err
 	return toolstest.Text(resp), nil
 }
 
+// wide returns ASCII text in UTF-16 without a byte order mark.
+func wide(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteString(s[i:i+1] + "\x00")
+	}
+	return b.String()
+}
+
 func TestEncodings(t *testing.T) {
 	for name, tc := range map[string]struct{ data, want string }{
 		"CRLF is shown as LF":           {"a\r\nb\r\n", "1\ta\n2\tb"},
@@ -63,15 +72,20 @@ func TestEncodings(t *testing.T) {
 		"a BOM is left out":             {"\xef\xbb\xbfa\n", "1\ta"},
 		"only a BOM is an empty file":   {"\xef\xbb\xbf", "[the file is empty]"},
 		"U+2028 does not end a line":    {"a\u2028b\n", "1\ta\u2028b"},
-		"invalid UTF-8 is said":         {"a\xffb\nc\n", "1\ta\uFFFDb\n2\tc\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]\n[the file is not UTF-8 and declares no encoding; a guess is windows-1252. Ask the user for its encoding and declare it, as in .editorconfig by \"[*.txt]\" and \"charset = windows-1252\"; Read, Grep and Edit then take the file as text]"},
+		"invalid UTF-8 is said":         {"a\xffb\nc\n", "1\ta\uFFFDb\n2\tc\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]\n[the file is not UTF-8 and declares no encoding; a guess is windows-1252. Ask the user for its encoding and declare it, as in .editorconfig by \"[f]\" and \"charset = windows-1252\"; Read, Grep and Edit then take the file as text]"},
 		"U+FFFD in a file is not wrong": {"\uFFFD\n", "1\t\uFFFD"},
 		"a lone newline is a line":      {"\n", "1\t"},
 		"no newline at the end":         {"a\nb", "1\ta\n2\tb"},
+		"UTF-16 without a mark":         {wide("one = 1\r\ntwo\n"), "1\tone = 1\n2\ttwo\n[the file is encoded as UTF-16 (little endian) without a byte order mark; Edit keeps that]"},
+		"ISO-2022-JP":                   {"a\n\x1b$B4A;z\x1b(B\n", "1\ta\n2\t漢字\n[the file is text in an encoding in which each byte depends on those before, such as iso-2022-jp. Ask the user to convert it to UTF-8, or change it with a script]"},
 	} {
 		got, err := readBytes(t, Options{}, tc.data, "")
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, tc.want)
 		}
+	}
+	if got, err := readBytes(t, Options{}, wide("one\ntwo\nthree\n"), `,"offset":-1`); err != nil || !strings.HasPrefix(got, "3\tthree\n") {
+		t.Errorf("the end of UTF-16 without a mark: %q, %v", got, err)
 	}
 }
 

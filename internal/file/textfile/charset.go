@@ -14,15 +14,18 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 )
 
-// charset is an older encoding. All contain ASCII, and no character depends on those before it.
+// charset is an encoding for which golang.org/x/text has the tables. No character depends on those
+// before it.
 type charset struct {
 	name string // as in the WHATWG Encoding Standard, or by IANA
 	encoding.Encoding
 }
 
-// charsets lists the older encodings. The Encoding firstCharset+i is charsets[i].
+// charsets lists the older encodings, which contain ASCII, and UTF-16 without a byte order mark. The
+// Encoding firstCharset+i is charsets[i].
 var charsets = []charset{
 	{"windows-1250", charmap.Windows1250}, {"windows-1251", charmap.Windows1251}, {"windows-1252", charmap.Windows1252},
 	{"windows-1253", charmap.Windows1253}, {"windows-1254", charmap.Windows1254}, {"windows-1255", charmap.Windows1255},
@@ -39,9 +42,27 @@ var charsets = []charset{
 	{"ibm865", charmap.CodePage865}, {"ibm866", charmap.CodePage866},
 	{"shift_jis", japanese.ShiftJIS}, {"euc-jp", japanese.EUCJP}, {"euc-kr", korean.EUCKR},
 	{"gbk", simplifiedchinese.GBK}, {"gb18030", simplifiedchinese.GB18030}, {"big5", traditionalchinese.Big5},
+	{"UTF-16 (little endian) without a byte order mark", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
+	{"UTF-16 (big endian) without a byte order mark", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 }
 
 const firstCharset = UTF16BE + 1
+
+// unmarked reports whether the encoding is UTF-16 without a byte order mark.
+func (e Encoding) unmarked() bool { return int(e) >= int(firstCharset)+len(charsets)-2 }
+
+// unmarkedBy returns the encoding without a byte order mark that a label names. UTF-16 alone is
+// little endian, as in the WHATWG Encoding Standard.
+func unmarkedBy(label string) (enc Encoding, ok bool) {
+	first := firstCharset + Encoding(len(charsets)) - 2
+	switch normalLabel(label) {
+	case "utf-16le", "utf-16-le", "utf16le", "utf-16", "utf16":
+		return first, true
+	case "utf-16be", "utf-16-be", "utf16be":
+		return first + 1, true
+	}
+	return UTF8, false
+}
 
 // charset returns the older encoding, or nil.
 func (e Encoding) charset() *charset {
@@ -51,7 +72,7 @@ func (e Encoding) charset() *charset {
 	return &charsets[e-firstCharset]
 }
 
-// Legacy reports whether the encoding is none of Unicode.
+// Legacy reports whether the encoding is none of those that a byte order mark or valid UTF-8 proves.
 func (e Encoding) Legacy() bool { return e >= firstCharset }
 
 // decode returns the text of all of b in UTF-8. ok is false if the text does not encode to b again.
@@ -99,13 +120,13 @@ var aliases = map[string]string{
 	"latin6": "iso-8859-10", "latin7": "iso-8859-13", "latin8": "iso-8859-14", "latin9": "iso-8859-15", "latin-9": "iso-8859-15",
 	"latin-0": "iso-8859-15", "iso-latin-9": "iso-8859-15", "latin10": "iso-8859-16",
 	"cyrillic": "iso-8859-5", "arabic": "iso-8859-6", "greek": "iso-8859-7", "hebrew": "iso-8859-8", "turkish": "iso-8859-9",
-	"cyrillic-koi8": "koi8-r", "koi8": "koi8-r", "cyrillic-alternativnyj": "ibm866", "alternativnyj": "ibm866",
+	"cyrillic-koi8": "koi8-r", "koi8": "koi8-r", "koi8u": "koi8-u", "cyrillic-alternativnyj": "ibm866", "alternativnyj": "ibm866",
 	"mac-roman": "macintosh", "macroman": "macintosh", "mac": "macintosh", "mac-cyrillic": "x-mac-cyrillic", "maccyrillic": "x-mac-cyrillic",
-	"sjis": "shift_jis", "shiftjis": "shift_jis", "s-jis": "shift_jis", "mskanji": "shift_jis", "ms-kanji": "shift_jis", "japanese-shift-jis": "shift_jis", "japanese-cp932": "shift_jis", "japan": "euc-jp",
-	"ujis": "euc-jp", "eucjp": "euc-jp", "euc-japan": "euc-jp", "japanese-iso-8bit": "euc-jp", "eucjis": "euc-jp",
-	"euckr": "euc-kr", "uhc": "euc-kr", "korea": "euc-kr", "korean": "euc-kr", "korean-iso-8bit": "euc-kr", "euc-korea": "euc-kr", "ks-c-5601": "euc-kr", "ksc5601": "euc-kr",
-	"euccn": "gbk", "euc-cn": "gbk", "gb2312": "gbk", "gb-2312": "gbk", "gb2312-80": "gbk", "chinese": "gbk", "prc": "gbk", "euc-china": "gbk", "chinese-gbk": "gbk", "chinese-gb18030": "gb18030", "chinese-iso-8bit": "gbk",
-	"big5-tw": "big5", "taiwan": "big5", "chinese-big5": "big5", "big5-hkscs": "big5", "thai": "windows-874", "thai-tis620": "windows-874", "tis620": "windows-874", "tis-620": "windows-874", "iso-8859-11": "windows-874",
+	"sjis": "shift_jis", "sjis-win": "shift_jis", "ms-cp932": "shift_jis", "shiftjis": "shift_jis", "s-jis": "shift_jis", "mskanji": "shift_jis", "ms-kanji": "shift_jis", "japanese-shift-jis": "shift_jis", "japanese-cp932": "shift_jis", "japan": "euc-jp",
+	"ujis": "euc-jp", "eucjp": "euc-jp", "eucjp-win": "euc-jp", "eucjp-ms": "euc-jp", "eucjpms": "euc-jp", "euc-jp-ms": "euc-jp", "euc-japan": "euc-jp", "japanese-iso-8bit": "euc-jp", "eucjis": "euc-jp",
+	"euckr": "euc-kr", "uhc": "euc-kr", "korea": "euc-kr", "korean": "euc-kr", "korean-iso-8bit": "euc-kr", "euc-korea": "euc-kr", "ks-c-5601": "euc-kr", "ksc-5601": "euc-kr", "ksc5601": "euc-kr",
+	"euccn": "gbk", "cn-gb": "gbk", "gb": "gbk", "euc-cn": "gbk", "gb2312": "gbk", "gb-2312": "gbk", "gb2312-80": "gbk", "chinese": "gbk", "prc": "gbk", "euc-china": "gbk", "chinese-gbk": "gbk", "chinese-gb18030": "gb18030", "chinese-iso-8bit": "gbk",
+	"big5-tw": "big5", "taiwan": "big5", "chinese-big5": "big5", "big5-hkscs": "big5", "big5hkscs": "big5", "thai": "windows-874", "thai-tis620": "windows-874", "tis620": "windows-874", "tis-620": "windows-874", "iso-8859-11": "windows-874",
 }
 
 // byNumber maps numbers of code pages to encodings, beside those of windows and ibm.
@@ -115,7 +136,7 @@ var byNumber = map[string]string{
 }
 
 var (
-	codePage = regexp.MustCompile(`^(?:cs|x-)?(?:cp|windows|win|ibm|ms|dos)-?0*(\d+|31j)$`)
+	codePage = regexp.MustCompile(`^(?:cs|x-)?(?:cp|windows|win|ibm|ms|dos|oem)?-?0*(\d+|31j)$`)
 	iso8859  = regexp.MustCompile(`^(?:cs)?(?:iso-?(?:ir-?)?|8859)?-?8859-?(\d+)(?:-[ei]|:\d+)?$`)
 )
 
@@ -150,7 +171,13 @@ func lookup(label string, html bool) (enc Encoding, known bool) {
 	if enc, ok := named(name); ok {
 		return enc, true
 	}
-	return whatwg(label)
+	if enc, ok := whatwg(label); ok {
+		return enc, true
+	}
+	if rest, ok := strings.CutPrefix(name, "x-"); ok {
+		return lookup(rest, html)
+	}
+	return UTF8, false
 }
 
 // whatwg looks a label up in the WHATWG Encoding Standard.

@@ -20,7 +20,8 @@ const MaxSize = 64 << 20
 // Edit replaces a text by another. Both must be valid UTF-8.
 //
 // "\n" in Old matches "\n" and "\r\n". "\r\n" in Old matches "\r\n" only. In a text whose line
-// endings are all CRLF it is the same as "\n". In a text with mixed endings, an Old that contains
+// endings are all CRLF it is the same as "\n". In a text without "\r" it is "\n", in Old and
+// in New. In a text with mixed endings, an Old that contains
 // "\r\n" is matched exactly, so its "\n" matches only "\n". The "\r" of a "\r\n" is never matched
 // alone, and a byte order mark is never matched.
 //
@@ -57,6 +58,9 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 		return nil, nil, err
 	}
 	d := t.decoded()
+	if strings.Contains(e.Old, "\r\n") && bytes.IndexByte(d, '\r') < 0 {
+		e.Old, e.New = strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n")
+	}
 	if e.Old == "" {
 		if len(d) > 0 {
 			return nil, nil, notEmpty()

@@ -59,6 +59,9 @@ func TestApply(t *testing.T) {
 		"all whole lines go, parts leave a rest": {"x\nax\nx\n", "x", "", true, "a\n"},
 		"a line of spaces goes":                  {"a\n  \nb\n", "  ", "", false, "a\nb\n"},
 
+		"CRLF for a file of LF":    {"a\nb\nc", "a\r\nb", "A\r\nx\r\nb", false, "A\nx\nb\nc"},
+		"CRLF in old_string alone": {"a\nb\nc", "a\r\nb", "A\nb", true, "A\nb\nc"},
+
 		"an empty file is filled":          {"", "", "a\r\nb\n", false, "a\r\nb\n"},
 		"a mark alone is an empty text":    {"\xef\xbb\xbf", "", "a", false, "\xef\xbb\xbfa"},
 		"a mark alone, filled as UTF-16":   {"\xfe\xff", "", "é\n", true, be("é\n")},

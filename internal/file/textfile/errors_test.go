@@ -69,7 +69,7 @@ func TestEditErrors(t *testing.T) {
 		{code, "zerowidth", ""},
 		{code, "zero\u200bwid\u00adth", ""},
 		{code, "Red", ""},
-		{code, "package a\r\n", ""},
+		{code + "\r", "package a\r\n", ""},
 		{"a\rb\n", "a\nb", ""},
 		{"a\nb\n", "a\rb", ""},
 		{"a\r\r\nb\r\r\n", "a\r\nb", ""},

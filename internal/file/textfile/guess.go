@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -27,11 +28,12 @@ type guess struct {
 	guessed bool // it may be another one
 }
 
-func (g guess) fault() error {
+// fault returns the fault for a file at path, which may be "".
+func (g guess) fault(path string) error {
 	next := "Only text can be edited; use a program made for such files."
 	switch {
 	case g.guessed:
-		next = `Ask the user for its encoding and declare it, as in .editorconfig by "[*.txt]" and "charset = windows-1252"; Read, Grep and Edit then take the file as text.`
+		next = fmt.Sprintf("Ask the user for its encoding and declare it, as in .editorconfig by \"[%s]\" and \"charset = %s\"; Read, Grep and Edit then take the file as text.", namesLike(path), charsetOf(g.iconv))
 	case g.iconv != "":
 		next = fmt.Sprintf("Convert a copy with \"iconv -f %s -t UTF-8\", edit that and convert it back.", g.iconv)
 	}
@@ -41,11 +43,21 @@ func (g guess) fault() error {
 	return &fault.Fault{Fact: g.is, Next: next}
 }
 
+// namesLike returns a pattern for files such as that at path.
+func namesLike(path string) string {
+	if ext := filepath.Ext(path); ext != "" {
+		return "*" + ext
+	}
+	if path == "" {
+		return "*.txt"
+	}
+	return filepath.Base(path)
+}
+
 // Unknown is the fault of text in an older encoding that is not known, or not the declared one.
 type Unknown struct {
 	fault.Fault
-	Encoding Encoding // with Text
-	Text     []byte   // not nil: the declared encoding has this text, but encodes it to other bytes
+	Text []byte // not nil: the text, which cannot be edited in this encoding
 }
 
 // Unwrap returns the Fault.
@@ -59,7 +71,7 @@ func refuseWide(data []byte, enc Encoding) error {
 	body := data[len(enc.mark()):]
 	switch {
 	case enc == UTF16LE && bytes.HasPrefix(body, []byte{0, 0}) && isUTF32(data, binary.LittleEndian):
-		return guess{is: "is UTF-32 text", iconv: "UTF-32"}.fault()
+		return guess{is: "is UTF-32 text", iconv: "UTF-32"}.fault("")
 	case len(body)%2 != 0:
 		return &fault.Fault{
 			Fact: "is damaged UTF-16 text: it ends in the middle of a character",
@@ -68,20 +80,20 @@ func refuseWide(data []byte, enc Encoding) error {
 	}
 	for i := 0; i+1 < len(body) && i < sniff; i += 2 {
 		if body[i] == 0 && body[i+1] == 0 {
-			return binaryData.fault()
+			return binaryData.fault("")
 		}
 	}
 	return nil
 }
 
 // refuse returns the fault for a file that is not UTF-8 text, with its apparent content.
-func refuse(body []byte) error {
+func refuse(body []byte, path string) error {
 	head := body[:min(len(body), sampled)]
 	if bytes.IndexByte(head[:min(len(head), sniff)], 0) >= 0 {
-		return guessWide(head, len(body)).fault()
+		return guessWide(head, len(body)).fault("")
 	}
 	if controls(head)*32 > len(head) {
-		return binaryData.fault()
+		return binaryData.fault("")
 	}
 	if cut(body) {
 		return &fault.Fault{
@@ -97,7 +109,7 @@ func refuse(body []byte) error {
 	}
 	g := guessLegacy(body)
 	g.guessed = true
-	return g.fault()
+	return g.fault(path)
 }
 
 // guessLegacy names an encoding that contains ASCII, of text that is not UTF-8.
@@ -121,7 +133,12 @@ func GuessCharset(text []byte) string {
 	} else if _, few := damaged(text); !few && !cut(text) && !utf8.Valid(text) {
 		g = guessLegacy(text)
 	}
-	switch g.iconv {
+	return charsetOf(g.iconv)
+}
+
+// charsetOf returns the name in the WHATWG Encoding Standard of a name for iconv.
+func charsetOf(iconv string) string {
+	switch iconv {
 	case "", "UTF-32LE", "UTF-32BE":
 		return "utf-8"
 	case "CP932":
@@ -133,7 +150,7 @@ func GuessCharset(text []byte) string {
 	case "CP1252", "ENCODING":
 		return "windows-1252"
 	}
-	return strings.ToLower(g.iconv)
+	return strings.ToLower(iconv)
 }
 
 // guessWide names text with NUL bytes, which UTF-16 and UTF-32 contain.

@@ -99,6 +99,13 @@ func refTokens(s string) (out []rune) {
 // "fault".
 func refApply(data []byte, e Edit) (edited []byte, places []Place, result string) {
 	mark, enc, chars := refDecode(data)
+	cr := false
+	for _, c := range chars {
+		cr = cr || c.seen == '\r' || len(c.raw) > 1 && c.seen == '\n' && !enc.wide() || enc.wide() && len(c.raw) > 2 && c.seen == '\n'
+	}
+	if !cr && strings.Contains(e.Old, "\r\n") {
+		e.Old, e.New = strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n")
+	}
 	if e.Old == e.New || e.Old == "" && len(chars) > 0 {
 		return nil, nil, "fault"
 	}

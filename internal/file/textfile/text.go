@@ -19,6 +19,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/japanese"
+
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 )
@@ -29,7 +31,7 @@ type Encoding uint8
 const (
 	UTF8    Encoding = iota
 	UTF8BOM          // with a byte order mark, as some Windows programs write it
-	UTF16LE          // always with a byte order mark: without one it would be a guess
+	UTF16LE          // with a byte order mark; without one it is a charset
 	UTF16BE
 )
 
@@ -71,7 +73,7 @@ func Decode(data []byte) (*Text, error) { return DecodeFile(data, Hint{}) }
 // A byte order mark decides on the encoding. Text beyond ASCII that is valid UTF-8 is UTF-8,
 // whatever it declares. Otherwise a declaration decides, in the file or in the hint, if the bytes
 // are text in that encoding that encodes to the same bytes. Without one, only a text that hardly
-// can be anything else has an older encoding.
+// can be anything else has an older encoding, or UTF-16 without a byte order mark.
 func DecodeFile(data []byte, h Hint) (*Text, error) {
 	t := &Text{data: data, hint: h}
 	for enc := UTF16BE; enc > UTF8; enc-- {
@@ -87,8 +89,13 @@ func DecodeFile(data []byte, h Hint) (*Text, error) {
 		return t, nil
 	}
 	body := t.body()
+	if t.enc == UTF8 && (bytes.IndexByte(body[:min(len(body), sniff)], 0) >= 0 || !utf8.Valid(body)) {
+		if wide := t.unmarked(); wide != nil {
+			return wide, nil
+		}
+	}
 	if bytes.IndexByte(body[:min(len(body), sniff)], 0) >= 0 || t.enc == UTF8BOM && !utf8.Valid(body) {
-		return nil, refuse(body)
+		return nil, refuse(body, h.Path)
 	}
 	if t.enc == UTF8BOM || !isASCII(body) && utf8.Valid(body) {
 		return t, nil
@@ -100,11 +107,16 @@ func DecodeFile(data []byte, h Hint) (*Text, error) {
 func (t *Text) older() (*Text, error) {
 	ascii := isASCII(t.data)
 	label, html := declared(t.data, t.hint)
-	if name := normalLabel(label); ascii && (stateful[name] && bytes.ContainsAny(t.data, "\x1b~+") || shifts(t.data)) {
-		return nil, &fault.Fault{
+	if name := normalLabel(label); ascii && (stateful[name] && bytes.ContainsAny(t.data, "\x1b~+") || Shifts(t.data)) {
+		f := fault.Fault{
 			Fact: "is text in an encoding in which each byte depends on those before, " + cmp.Or(name, "such as iso-2022-jp"),
 			Next: "Ask the user to convert it to UTF-8, or change it with a script.",
 		}
+		text, err := japanese.ISO2022JP.NewDecoder().Bytes(t.data)
+		if err != nil || bytes.Contains(text, []byte("\uFFFD")) || !Shifts(t.data) {
+			return nil, &f
+		}
+		return nil, &Unknown{Fault: f, Text: text}
 	}
 	enc, known := lookup(label, html)
 	switch {
@@ -119,7 +131,7 @@ func (t *Text) older() (*Text, error) {
 			return nil, &Unknown{fault.Fault{
 				Fact: fmt.Sprintf("is %s text with characters that have several codes in it, first in line %d", enc, misfit(t.data, enc)),
 				Next: "It can be read, but not edited: change it with a script.",
-			}, enc, text}
+			}, text}
 		}
 		if !ok {
 			return nil, &Unknown{Fault: fault.Fault{
@@ -134,7 +146,7 @@ func (t *Text) older() (*Text, error) {
 		t.enc, t.text = enc, text
 		return t, nil
 	}
-	return nil, refuse(t.data)
+	return nil, refuse(t.data, t.hint.Path)
 }
 
 // misfit returns the first line that does not encode to the same bytes again.
@@ -149,8 +161,8 @@ func misfit(data []byte, enc Encoding) int {
 	return n
 }
 
-// shifts reports whether ASCII bytes have the escape sequences of ISO-2022, which no terminal has.
-func shifts(data []byte) bool {
+// Shifts reports whether ASCII bytes have the escape sequences of ISO-2022, which no terminal has.
+func Shifts(data []byte) bool {
 	for _, to := range []string{"\x1b$B", "\x1b$@", "\x1b$)C", "\x1b$A", "\x1b$)A"} {
 		if bytes.Contains(data, []byte(to)) {
 			return true

@@ -1,6 +1,7 @@
 package textfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -47,6 +48,27 @@ func decodeWide(b []byte, enc Encoding) []byte {
 	return out
 }
 
+// leastUnits is the number of units from which text in UTF-16 without a byte order mark is taken for
+// what it looks like, if no declaration says so.
+const leastUnits = 8
+
+// unmarked returns the Text of a file that is UTF-16 without a byte order mark, by a declaration or
+// by its content, otherwise nil.
+func (t *Text) unmarked() *Text {
+	enc, ok := unmarkedBy(t.hint.Charset)
+	if head := t.data[:min(len(t.data), sampled)]; !ok && len(t.data) >= 2*leastUnits && bytes.IndexByte(head, 0) >= 0 {
+		enc, ok = unmarkedBy(guessWide(head, len(t.data)).iconv)
+	}
+	if !ok || len(t.data) == 0 || len(t.data)%2 != 0 {
+		return nil
+	}
+	text, same := enc.charset().decode(t.data)
+	if !same || controls(text) > 0 {
+		return nil
+	}
+	return &Text{data: t.data, enc: enc, text: text, hint: t.hint}
+}
+
 // appendText appends text in the encoding.
 func (e Encoding) appendText(out []byte, text string) []byte {
 	if c := e.charset(); c != nil {
@@ -70,7 +92,7 @@ func (e Encoding) appendText(out []byte, text string) []byte {
 
 // size returns the number of bytes in the file that encode decoded text.
 func (e Encoding) size(decoded []byte) int {
-	if c := e.charset(); c != nil && !isASCII(decoded) {
+	if c := e.charset(); c != nil && (e.unmarked() || !isASCII(decoded)) {
 		encoded, _ := c.NewEncoder().Bytes(decoded)
 		return len(encoded)
 	}

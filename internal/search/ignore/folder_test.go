@@ -122,6 +122,13 @@ func TestGlobal(t *testing.T) {
 		{disk{h: "[core]\nexcludesfile =\n", "/h/.config/git/ignore": "no"}, "", ""},
 		{disk{h: "[core]\nexcludesfile = relative\n", "relative": "no"}, "", ""},
 		{disk{h: "[core", "/h/.config/git/ignore": "i"}, "", "i"},
+		{disk{h: "[include]\npath = d/core\n", "/h/d/core": "[core]\nexcludesfile = \"~/my f\"", "/h/my f": "i"}, "", "i"},
+		{disk{h: "[include]\npath = ~/a\npath = /b\n", "/h/a": "[core]\nexcludesfile = /no", "/b": "[core]\nexcludesfile = /f", "/f": "i", "/no": "no"}, "", "i"},
+		{disk{h: "[core]\nexcludesfile = /no\n[include]\npath = /b\n", "/b": "[core]\nexcludesfile = /f", "/f": "i", "/no": "no"}, "", "i"},
+		{disk{h: "[include]\npath = /b\n[core]\nexcludesfile = /f", "/b": "[core]\nexcludesfile = /no", "/f": "i", "/no": "no"}, "", "i"},
+		{disk{h: "[include]\npath = /b\npath = /b\n", "/b": "[include]\npath = /h/.gitconfig\npath = /b\n[core]\nexcludesfile = /f", "/f": "i"}, "", "i"},
+		{disk{h: "[includeIf \"gitdir:~/w/\"]\npath = /b\n", "/b": "[core]\nexcludesfile = /no", "/no": "no", "/h/.config/git/ignore": "i"}, "", "i"},
+		{disk{h: "[include]\npath = /none\n", "/h/.config/git/ignore": "i"}, "", "i"},
 	}
 	for i, test := range tests {
 		l := Global("/h", func(string) string { return test.xdg }, test.disk.read)

@@ -9,7 +9,8 @@ import (
 //
 // The setting is read from $XDG_CONFIG_HOME/git/config (by default in home/.config) and
 // home/.gitconfig; the latter takes precedence. Without a setting the file is
-// git/ignore in the same folder as git/config. Includes are not followed. A path must
+// git/ignore in the same folder as git/config. Includes are followed, but not those with a
+// condition, which are for some repositories. A path must
 // be absolute or begin with ~/ : other forms that git allows depend on the folder in
 // which it runs. read reads a file; a file that it cannot read counts as empty.
 func Global(home string, getenv func(string) string, read func(path string) ([]byte, error)) *List {
@@ -18,16 +19,10 @@ func Global(home string, getenv func(string) string, read func(path string) ([]b
 		xdg = filepath.Join(home, ".config")
 	}
 	file := filepath.Join(xdg, "git", "ignore")
+	left := maxIncludes
 	for _, config := range []string{filepath.Join(xdg, "git", "config"), filepath.Join(home, ".gitconfig")} {
-		data, err := read(config)
-		if err != nil {
-			continue
-		}
-		if value, ok := coreSetting(string(data), "excludesfile"); ok {
+		if value, ok := excludesFile(config, home, read, &left); ok {
 			file = value
-			if rest, ok := strings.CutPrefix(value, "~/"); ok {
-				file = filepath.Join(home, rest)
-			}
 		}
 	}
 	if !filepath.IsAbs(file) {
@@ -51,13 +46,58 @@ func FoldsCase(config []byte) bool {
 	return ok
 }
 
+// maxIncludes is the limit of included files, which may include each other.
+const maxIncludes = 50
+
+// excludesFile returns the last core.excludesFile of a configuration and of the files that
+// it includes.
+func excludesFile(config, home string, read func(path string) ([]byte, error), left *int) (file string, ok bool) {
+	data, err := read(config)
+	if err != nil {
+		return "", false
+	}
+	full := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			return filepath.Join(home, rest)
+		}
+		return path
+	}
+	settings(string(data), func(section, name, value string) {
+		switch {
+		case section == "core" && name == "excludesfile":
+			file, ok = full(value), true
+		case section == "include" && name == "path" && *left > 0 && value != "":
+			*left--
+			path := full(value)
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(config), path)
+			}
+			if other, set := excludesFile(path, home, read, left); set {
+				file, ok = other, true
+			}
+		}
+	})
+	return file, ok
+}
+
 // coreSetting returns the last value of a setting in the section core of a git
-// configuration, and "true" for a key without a value: see the section Syntax of
-// git-config(1).
+// configuration.
 func coreSetting(config, name string) (value string, ok bool) {
+	settings(config, func(section, key, v string) {
+		if section == "core" && key == name {
+			value, ok = v, true
+		}
+	})
+	return value, ok
+}
+
+// settings calls each for the settings of a git configuration, with the section and the
+// name in lower case, and "true" as the value of a key without one: see the section Syntax
+// of git-config(1).
+func settings(config string, each func(section, name, value string)) {
 	config = strings.TrimPrefix(config, "\uFEFF")
 	config = strings.ReplaceAll(config, "\r\n", "\n")
-	core := false
+	section := ""
 	for config != "" {
 		config = strings.TrimLeft(config, " \t\n")
 		switch {
@@ -65,28 +105,22 @@ func coreSetting(config, name string) (value string, ok bool) {
 		case config[0] == '#' || config[0] == ';':
 			_, config, _ = strings.Cut(config, "\n")
 		case config[0] == '[':
-			var header string
-			header, config = cutHeader(config[1:])
-			core = strings.EqualFold(header, "core")
+			section, config = cutHeader(config[1:])
+			section = strings.ToLower(section)
 		default:
 			end := strings.IndexAny(config, "=\n")
 			if end < 0 || config[end] == '\n' {
 				var key string // without a value
 				key, config, _ = strings.Cut(config, "\n")
-				if core && strings.EqualFold(strings.TrimRight(key, " \t"), name) {
-					value, ok = "true", true
-				}
+				each(section, strings.ToLower(strings.TrimRight(key, " \t")), "true")
 				continue
 			}
-			key := strings.TrimRight(config[:end], " \t")
-			var v string
-			v, config = cutValue(config[end+1:])
-			if core && strings.EqualFold(key, name) {
-				value, ok = v, true
-			}
+			name := strings.ToLower(strings.TrimRight(config[:end], " \t"))
+			var value string
+			value, config = cutValue(config[end+1:])
+			each(section, name, value)
 		}
 	}
-	return value, ok
 }
 
 // cutHeader splits off a section's name before its closing bracket. Brackets within the

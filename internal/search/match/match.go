@@ -7,9 +7,8 @@ import (
 	"errors"
 	"regexp/syntax"
 	"slices"
-	"strings"
 	"sync"
-	"unicode/utf8"
+	"unicode"
 
 	"mcp-toolset/internal/search/dfa"
 	"mcp-toolset/internal/search/index"
@@ -27,7 +26,7 @@ type Matcher struct {
 	lines  *dfa.DFA            // nil if spans is set or dfa declined
 	text   *dfa.Text           // used instead of lines
 	plain  bool                // the pattern is a literal that lines finds
-	ascii  bool                // that literal is ASCII
+	ascii  bool                // see ASCII
 	spans  bool                // a match may span lines
 	filter *index.Query        // nil: nothing to filter by
 	must   []need              // of a pattern that spans lines
@@ -47,7 +46,7 @@ func Compile(src string, o Options) (*Matcher, error) {
 		if m.lines, err = finder(p, required); err == nil {
 			var text string
 			text, _, m.plain = p.Literal()
-			m.ascii = m.plain && strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+			m.ascii = isASCII(p.Tree) || m.plain && !slices.ContainsFunc([]rune(text), func(r rune) bool { return r > unicode.MaxASCII })
 			return m, nil
 		} else if !errors.Is(err, dfa.ErrDeclined) {
 			return nil, err
@@ -112,8 +111,8 @@ func takesNewline(re *syntax.Regexp) bool {
 // whole.
 func (m *Matcher) Spanning() bool { return m.spans }
 
-// ASCII reports whether the pattern is a literal in ASCII. Older encodings have its bytes in common
-// with UTF-8.
+// ASCII reports whether all that the pattern matches is ASCII, whatever is around it. Older
+// encodings have these bytes in common with UTF-8.
 func (m *Matcher) ASCII() bool { return m.ascii }
 
 // Filter returns the literals that a line must contain, or the text if a match may span

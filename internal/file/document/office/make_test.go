@@ -29,7 +29,7 @@ func archiveOf(pairs ...string) []byte {
 
 // wordOf returns a .docx file with the given body; more are further parts.
 func wordOf(body string, more ...string) []byte {
-	return archiveOf(append([]string{
+	return archiveOf(append(more, []string{ // of parts with the same name the first counts
 		"word/document.xml", `<w:document><w:body>` + body + `</w:body></w:document>`,
 		"word/_rels/document.xml.rels", `<Relationships>
 			<Relationship Id="s" Type="x/styles" Target="styles.xml"/><Relationship Id="n" Type="x/numbering" Target="numbering.xml"/>
@@ -39,7 +39,7 @@ func wordOf(body string, more ...string) []byte {
 		"word/styles.xml", `<w:styles><w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H2"/></w:style></w:styles>`,
 		"word/numbering.xml", `<w:numbering><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
 			<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`,
-	}, more...)...)
+	}...)...)
 }
 
 // para returns a paragraph.

@@ -11,12 +11,16 @@ func TestWord(t *testing.T) {
 		{"headings", `<w:p><w:pPr><w:pStyle w:val="H2"/></w:pPr><w:r><w:t>A</w:t></w:r></w:p><w:p><w:pPr><w:pStyle w:val="Mine"/></w:pPr><w:r><w:t>B</w:t></w:r></w:p><w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>C</w:t></w:r></w:p>`, "## A\n\n## B\n\n# C"},
 		{"lists", `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>A</w:t></w:r></w:p><w:p><w:pPr><w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>B</w:t></w:r></w:p>` + para("end"), "1. A\n   - B\n\nend"},
 		{"a table", `<w:tbl><w:tr><w:tc>` + para("a") + `</w:tc><w:tc>` + para("b|c") + para("d") + `</w:tc></w:tr><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>` + para("wide") + `</w:tc></w:tr></w:tbl>`, "| a | b\\|c<br>d |\n|---|---|\n| wide | |"},
-		{"tracked changes", `<w:p><w:ins><w:r><w:t>new</w:t></w:r></w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>old</w:t></w:r></w:moveFrom><w:moveTo><w:r><w:t> here</w:t></w:r></w:moveTo></w:p>`, "new here"},
+		{"tracked changes", `<w:p><w:ins><w:r><w:t>new</w:t></w:r></w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>old</w:t></w:r></w:moveFrom><w:moveTo><w:r><w:t> here</w:t></w:r></w:moveTo></w:p>`, "new here\n\n[tracked changes: insertions are shown as text (1), deletions are left out (1)]"},
+		{"an end of a paragraph that is deleted", `<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>` + para("b") + para("c"), "ab\n\nc"},
+		{"the last end is deleted", `<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>`, "a"},
+		{"a row that begins later", `<w:tbl><w:tr><w:tc>` + para("a") + `</w:tc><w:tc>` + para("b") + `</w:tc></w:tr><w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr><w:tc>` + para("c") + `</w:tc></w:tr></w:tbl>`, "| a | b |\n|---|---|\n| | c |"},
 		{"a link", `<w:p><w:hyperlink r:id="l"><w:r><w:t>site</w:t></w:r></w:hyperlink></w:p>`, "[site](https://example.com/a)"},
 		{"a text box, once", `<w:p><w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + para("box") + `</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent>` + para("box") + `</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r><w:r><w:t>text</w:t></w:r></w:p>`, "text\n\nbox"},
 		{"breaks and tabs", `<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>`, "a\tb\nc"},
 		{"hidden text", `<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:r><w:t>yes</w:t></w:r></w:p>`, "yes"},
 		{"a field", `<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:t>3</w:t></w:r></w:p>`, "3"},
+		{"a line for a signature", `<w:p><w:r><w:pict><v:shape><v:imagedata r:id="i"/><o:signatureline issignatureline="t" o:suggestedsigner="Ann Lee" o:suggestedsigner2="Director"/></v:shape></w:pict></w:r></w:p>`, "[line for a signature: Ann Lee, Director]"},
 		{"content controls", `<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent>` + para("in") + `</w:sdtContent></w:sdt>`, "in"},
 	} {
 		if got := show(t, wordOf(tc.body), Request{}); got != tc.want {
@@ -102,6 +106,32 @@ func TestPresentation(t *testing.T) {
 	}
 }
 
+func TestSlideParts(t *testing.T) {
+	shape := func(hidden, s string) string {
+		return `<p:sp><p:nvSpPr><p:cNvPr id="1"` + hidden + `/></p:nvSpPr><p:txBody><a:p><a:r><a:t>` + s + `</a:t></a:r></a:p></p:txBody></p:sp>`
+	}
+	chart := `<c:chartSpace><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:barChart>`
+	for _, name := range []string{"North", "South"} {
+		chart += `<c:ser><c:tx><c:strRef><c:f>S!A1</c:f><c:strCache><c:pt idx="0"><c:v>` + name + `</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat><c:strRef><c:strCache><c:pt idx="0"><c:v>Q1</c:v></c:pt><c:pt idx="2"><c:v>Q3</c:v></c:pt></c:strCache></c:strRef></c:cat><c:val><c:numRef><c:numCache><c:formatCode>0</c:formatCode><c:pt idx="0"><c:v>4</c:v></c:pt><c:pt idx="2"><c:v>5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser>`
+	}
+	chart += `</c:barChart></c:plotArea></c:chart></c:chartSpace>`
+	data := archiveOf(
+		"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId id="256" r:id="a"/></p:sldIdLst></p:presentation>`,
+		"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/slide1.xml"/></Relationships>`,
+		"ppt/slides/slide1.xml", `<p:sld><p:spTree>`+shape("", "seen")+shape(` hidden="1"`, "not seen")+`<p:grpSp><p:nvGrpSpPr><p:cNvPr id="2" hidden="1"/></p:nvGrpSpPr>`+shape("", "in a hidden group")+`</p:grpSp>`+shape("", "last")+`</p:spTree></p:sld>`,
+		"ppt/slides/_rels/slide1.xml.rels", `<Relationships><Relationship Id="c" Type="x/chart" Target="../charts/chart1.xml"/></Relationships>`,
+		"ppt/charts/chart1.xml", chart)
+	const shown = "[chart: Sales]\n\n| | North | South |\n|---|---|---|\n| Q1 | 4 | 4 |\n| | | |\n| Q3 | 5 | 5 |"
+	if got, want := show(t, data, Request{}), "slide 1/1  ()\nseen\n\nlast\n\n"+shown; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	data = archiveOf("word/document.xml", `<w:document><w:body><w:p><w:r><w:t>text</w:t></w:r><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p></w:body></w:document>`,
+		"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="x/chart" Target="charts/chart1.xml"/></Relationships>`, "word/charts/chart1.xml", chart)
+	if got, want := show(t, data, Request{}), "text\n\n"+shown; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 func TestOpenDocument(t *testing.T) {
 	odf := func(kind, content string) []byte {
 		return archiveOf("mimetype", "application/vnd.oasis.opendocument."+kind, "content.xml", `<office:document-content>`+content+`</office:document-content>`)
@@ -111,7 +141,7 @@ func TestOpenDocument(t *testing.T) {
 			<text:list><text:list-item><text:p>i</text:p><text:list><text:list-item><text:p>j</text:p></text:list-item></text:list></text:list-item></text:list>
 			<text:p>n<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>foot</text:p></text:note-body></text:note><office:annotation><dc:creator>Ann</dc:creator><dc:date>2024</dc:date><text:p>why</text:p></office:annotation></text:p>
 			<table:table><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table></office:text></office:body>`,
-			"## H\n\na  b\nc [l](https://x.org/)\n\n- i\n  - j\n\nn[^1]\n\n| x |\n|---|\n\n[^1]: foot\n\n[comment by Ann: why]"},
+			"## H\n\na  b\nc [l](https://x.org/)\n\n- i\n   - j\n\nn[^1]\n\n| x |\n|---|\n\n[^1]: foot\n\n[comment by Ann: why]"},
 		{"sheets", "spreadsheet", `<table:table table:name="One"><table:table-row table:number-rows-repeated="2"><table:table-cell/></table:table-row><table:table-row table:number-rows-repeated="2"><table:table-cell/><table:table-cell table:number-columns-repeated="2" table:formula="of:=1+1"><text:p>2</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row><table:table-row table:number-rows-repeated="1048000"><table:table-cell/></table:table-row></table:table><table:table table:name="Two"/>`,
 			"sheet 1/2 One (B3:C4)\n|  | B | C |\n|---|---|---|\n| 3 | 2 | 2 |\n| 4 | 2 | 2 |\nsheet 2/2 Two ()"},
 		{"slides", "presentation", `<draw:page><draw:frame><draw:text-box><text:p>hello</text:p></draw:text-box></draw:frame><presentation:notes><text:p>spoken</text:p></presentation:notes></draw:page>`,

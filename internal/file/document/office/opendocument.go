@@ -41,6 +41,9 @@ type odf struct {
 	speaker  []string // notes of the present slide
 	number   int      // of the present row of a sheet
 	merged   []string // ranges of the present sheet
+	styles   odfStyles
+
+	insertions, deletions int // tracked changes
 }
 
 func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
@@ -59,9 +62,15 @@ func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
 	case Slide:
 		return d.presentation(t, r)
 	}
+	if err := d.readStyles(); err != nil {
+		return nil, err
+	}
 	lines, err := d.blocks(t)
 	if err != nil {
 		return nil, err
+	}
+	if d.insertions+d.deletions > 0 {
+		d.comments = append(d.comments, fmt.Sprintf("[tracked changes: insertions are shown as text (%d), deletions are left out (%d)]", d.insertions, d.deletions))
 	}
 	for _, more := range [][]string{d.notes, d.comments} {
 		if len(more) > 0 {
@@ -105,19 +114,21 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 	err = t.each(func(e xml.StartElement) error {
 		switch name := e.Name.Local; {
 		case name == "h":
-			text, boxes, err := d.inline(t)
 			level, _ := strconv.Atoi(attr(e, "outline-level"))
-			if text = strings.Join(strings.Fields(text), " "); text != "" {
-				lines = append(lines, "", strings.Repeat("#", min(max(level, 1), 6))+" "+text, "")
-			}
-			lines = append(lines, boxes...)
+			own, err := d.heading(t, e, max(level, 1))
+			lines = append(lines, own...)
 			return err
 		case name == "p":
+			if level := d.styles.heading(attr(e, "style-name")); level > 0 {
+				own, err := d.heading(t, e, level)
+				lines = append(lines, own...)
+				return err
+			}
 			text, boxes, err := d.inline(t)
 			lines = append(append(append(lines, ""), strings.Split(text, "\n")...), boxes...)
 			return err
 		case name == "list":
-			items, err := d.list(t, 0)
+			items, err := d.list(t, e, nil, 0)
 			lines = append(append(append(lines, ""), items...), "")
 			return err
 		case name == "table":
@@ -128,6 +139,16 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 			var err error
 			d.speaker, err = d.blocks(t)
 			return err
+		case name == "tracked-changes":
+			return t.each(func(e xml.StartElement) error {
+				switch e.Name.Local {
+				case "insertion":
+					d.insertions++
+				case "deletion":
+					d.deletions++
+				}
+				return nil
+			})
 		case odfSkipped[name]:
 			return t.skip()
 		}
@@ -136,21 +157,78 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 	return lines, err
 }
 
-// list reads the items of a list.
-func (d *odf) list(t *tokens, level int) (lines []string, err error) {
-	indent := strings.Repeat("  ", min(level, 9))
+// heading reads the heading whose start is e.
+func (d *odf) heading(t *tokens, e xml.StartElement, level int) (lines []string, err error) {
+	text, boxes, err := d.inline(t)
+	if text = strings.Join(strings.Fields(text), " "); text != "" {
+		label := ""
+		if list := d.styles.lists[""]; list != nil && e.Name.Local == "h" && attr(e, "is-list-header") != "true" {
+			label = list.label(level - 1)
+		}
+		lines = heading(level, label, text)
+	}
+	return append(lines, boxes...), err
+}
+
+// list reads the items of the list whose start is e. Its style is that of the list it is
+// in, unless it has its own.
+func (d *odf) list(t *tokens, e xml.StartElement, style *listStyle, level int) (lines []string, err error) {
+	if own := d.styles.lists[attr(e, "style-name")]; own != nil && attr(e, "style-name") != "" {
+		style = own
+	}
+	if style == nil {
+		style = &listStyle{}
+		for n := range style.levels {
+			style.levels[n] = listLevel{format: "bullet", text: "-"}
+		}
+	}
+	if level == 0 && attr(e, "continue-numbering") != "true" && attr(e, "continue-list") == "" {
+		style.used = [maxLevels]bool{}
+	}
+	err = t.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "list-item", "list-header":
+			items, err := d.item(t, e, style, level)
+			lines = append(lines, items...)
+			return err
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// item reads the item of a list whose start is e.
+func (d *odf) item(t *tokens, e xml.StartElement, style *listStyle, level int) (lines []string, err error) {
+	counted := e.Name.Local == "list-header"
+	if start, err := strconv.Atoi(attr(e, "start-value")); err == nil && level < maxLevels {
+		style.set(level, start-1)
+	}
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "list":
-			items, err := d.list(t, level+1)
+			items, err := d.list(t, e, style, level+1)
 			lines = append(lines, items...)
 			return err
 		case "p", "h":
+			label := ""
+			if !counted {
+				label, counted = style.label(level), true
+			}
 			text, boxes, err := d.inline(t)
-			if text != "" {
-				lines = append(lines, indent+"- "+strings.ReplaceAll(text, "\n", "\n"+indent+"  "))
+			outline, _ := strconv.Atoi(attr(e, "outline-level"))
+			outline = max(outline, d.styles.heading(attr(e, "style-name")))
+			switch {
+			case text == "":
+			case e.Name.Local == "h" || outline > 0:
+				lines = append(lines, heading(outline, label, text)...)
+			default:
+				lines = append(lines, listItem(label, level, text)...)
 			}
 			lines = append(lines, boxes...)
+			return err
+		case "table":
+			rows, err := d.table(t)
+			lines = append(lines, table(rows)...)
 			return err
 		}
 		return nil

@@ -13,6 +13,7 @@ type paragraph struct {
 	heading int
 	list    listRef
 	boxes   []string // lines of text boxes
+	joins   bool     // a tracked change removes its end
 }
 
 // read reads the paragraph whose start was read last.
@@ -33,8 +34,8 @@ func (p *paragraph) read(t *tokens) error {
 			s, err := t.content()
 			p.text.WriteString(s)
 			return err
-		case skipped[name]:
-			return t.skip()
+		default:
+			return p.leave(t, name)
 		}
 		return nil
 	})
@@ -52,24 +53,40 @@ func (p *paragraph) link(from int, r relation) {
 }
 
 func (p *paragraph) properties(t *tokens) error {
-	return t.each(func(e xml.StartElement) error {
+	style, outline, level, num := "", "", "", ""
+	err := t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "pStyle":
-			p.heading = p.headings[attr(e, "val")]
-			p.list = p.lists[attr(e, "val")]
+			style = attr(e, "val")
 		case "outlineLvl":
-			if n, err := strconv.Atoi(attr(e, "val")); err == nil && n < 9 {
-				p.heading = n + 1
-			}
+			outline = attr(e, "val")
 		case "ilvl":
-			p.list.level, _ = strconv.Atoi(attr(e, "val"))
+			level = attr(e, "val")
 		case "numId":
-			p.list.num = attr(e, "val")
-		case "rPr", "sectPr", "pPrChange":
+			num = attr(e, "val")
+		case "rPr":
+			return t.each(func(e xml.StartElement) error {
+				p.joins = p.joins || e.Name.Local == "del"
+				return nil
+			})
+		case "sectPr", "pPrChange":
 			return t.skip()
 		}
 		return nil
 	})
+	// What the paragraph says itself precedes its style, in whatever order.
+	p.heading = p.headings[style]
+	if n, err := strconv.Atoi(outline); err == nil && n < 9 {
+		p.heading = n + 1
+	}
+	p.list = p.numbers.level(p.lists[style], style)
+	if n, err := strconv.Atoi(level); err == nil {
+		p.list.level = n
+	}
+	if num != "" {
+		p.list.num = num
+	}
+	return err
 }
 
 // run reads a run of text with the same properties.
@@ -104,6 +121,18 @@ func (p *paragraph) run(t *tokens) error {
 			if d := attr(e, "descr"); d != "" {
 				p.text.WriteString("[picture: " + d + "]")
 			}
+		case name == "signatureline": // Office VML, 8.4.2.1
+			var who []string
+			for _, a := range []string{"suggestedsigner", "suggestedsigner2", "suggestedsigneremail"} {
+				if v := attr(e, a); v != "" {
+					who = append(who, v)
+				}
+			}
+			p.text.WriteString("[line for a signature: " + firstOf(strings.Join(who, ", "), "nobody is named") + "]")
+		case name == "chart" && p.rels[prefixed(e, "id")].kind == "chart":
+			lines, err := p.chart(p.rels[prefixed(e, "id")].target)
+			p.boxes = append(p.boxes, lines...)
+			return err
 		case name == "txbxContent":
 			lines, err := p.blocks(t)
 			p.boxes = append(p.boxes, lines...)
@@ -115,23 +144,19 @@ func (p *paragraph) run(t *tokens) error {
 	})
 }
 
-// lines returns the paragraph as lines of Markdown, to be put after others.
-func (p *paragraph) lines(after []string) []string {
+// lines returns the paragraph as lines of Markdown. afterItem reports whether it follows
+// an item of a list, item whether it is one.
+func (p *paragraph) lines(afterItem bool) (out []string, item bool) {
 	text := strings.TrimRight(clean(p.text.String()), " \t\n")
-	inList := len(after) > 0 && isItem(after[len(after)-1])
-	var out []string
+	label := p.numbers.label(p.list)
 	switch {
 	case text == "":
+		item = afterItem
 	case p.heading > 0:
-		out = []string{"", strings.Repeat("#", min(p.heading, 6)) + " " + strings.ReplaceAll(text, "\n", " "), ""}
-	case p.list.num != "" && p.list.num != "0":
-		mark := "- "
-		if p.ordered[p.list.num+"/"+strconv.Itoa(p.list.level)] {
-			mark = "1. "
-		}
-		indent := strings.Repeat("   ", min(max(p.list.level, 0), 9))
-		out = []string{indent + mark + strings.ReplaceAll(text, "\n", "\n"+indent+"   ")}
-		if !inList {
+		out = heading(p.heading, label, text)
+	case label != "":
+		out, item = listItem(label, p.list.level, text), true
+		if !afterItem {
 			out = append([]string{""}, out...)
 		}
 	default:
@@ -140,10 +165,25 @@ func (p *paragraph) lines(after []string) []string {
 	if len(p.boxes) > 0 {
 		out = append(append(out, ""), p.boxes...)
 	}
-	return out
+	return out, item
 }
 
-func isItem(line string) bool {
-	line = strings.TrimLeft(line, " ")
-	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "1. ")
+// heading returns the lines of a heading. A bullet is no label of a heading.
+func heading(level int, label, text string) []string {
+	if label = strings.TrimPrefix(label, "-"); label != "" {
+		label += " "
+	}
+	return []string{"", strings.Repeat("#", min(max(level, 1), 6)) + " " + label + strings.ReplaceAll(text, "\n", " "), ""}
+}
+
+// listItem returns the lines of an item of a list. One without a label goes on with the
+// item before it.
+func listItem(label string, level int, text string) []string {
+	indent := strings.Repeat("   ", min(max(level, 0), 9))
+	if label != "" {
+		label += " "
+	} else {
+		label = "   "
+	}
+	return strings.Split(indent+label+strings.ReplaceAll(text, "\n", "\n"+indent+"   "), "\n")
 }

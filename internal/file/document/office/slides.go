@@ -2,6 +2,8 @@ package office
 
 import (
 	"encoding/xml"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,10 +78,16 @@ func (p presentation) slide(name string) (Part, error) {
 		return part, err
 	}
 	var notes []string
-	for _, r := range rels {
-		switch r.kind {
+	for _, id := range slices.Sorted(maps.Keys(rels)) {
+		switch r := rels[id]; r.kind {
 		case "diagramData":
 			_, _, more, err := p.shapes(r.target, false)
+			if err != nil {
+				return part, err
+			}
+			lines = append(lines, more...)
+		case "chart":
+			more, err := p.chart(r.target)
 			if err != nil {
 				return part, err
 			}
@@ -112,8 +120,17 @@ func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden b
 	}
 	defer t.close()
 	place := "" // the placeholder that the present shape fills
+	unseen := 0 // depth of a shape that is hidden
 	err = t.each(func(e xml.StartElement) error {
+		if unseen > 0 && t.depth > unseen {
+			return nil
+		}
+		unseen = 0
 		switch e.Name.Local {
+		case "cNvPr":
+			if isTrue(attr(e, "hidden")) {
+				unseen = max(t.depth-2, 1) // p:sp, p:nvSpPr, p:cNvPr
+			}
 		case "sld":
 			hidden = attr(e, "show") == "0" || attr(e, "show") == "false"
 		case "sp", "pic", "graphicFrame", "cxnSp":

@@ -15,7 +15,9 @@ type word struct {
 	rels     map[string]relation
 	headings map[string]int     // level of a heading, by id of its style
 	lists    map[string]listRef // list of paragraphs, by id of their style
-	ordered  map[string]bool    // whether a list is numbered, by "number/level"
+	numbers  *numbering
+
+	insertions, deletions int // tracked changes
 }
 
 // listRef refers to a level of a list.
@@ -25,7 +27,7 @@ type listRef struct {
 }
 
 func readWord(a *archive, main string, r Request) (*Document, error) {
-	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}, ordered: map[string]bool{}}
+	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}}
 	var err error
 	if w.rels, err = a.relations(main); err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func readWord(a *archive, main string, r Request) (*Document, error) {
 	if err := w.styles(related(w.rels, "styles")); err != nil {
 		return nil, err
 	}
-	if err := w.numbering(related(w.rels, "numbering")); err != nil {
+	if w.numbers, err = a.readNumbering(related(w.rels, "numbering")); err != nil {
 		return nil, err
 	}
 	lines, err := w.part(main)
@@ -48,6 +50,9 @@ func readWord(a *archive, main string, r Request) (*Document, error) {
 			return nil, err
 		}
 		lines = append(lines, notes...)
+	}
+	if w.insertions+w.deletions > 0 {
+		lines = append(lines, "", fmt.Sprintf("[tracked changes: insertions are shown as text (%d), deletions are left out (%d)]", w.insertions, w.deletions))
 	}
 	for _, kind := range []string{"header", "footer"} {
 		running, err := w.running(kind)
@@ -93,6 +98,7 @@ func (w *word) styles(part string) error {
 	}
 	defer t.close()
 	based := map[string]string{}
+	var pages []string
 	err = t.each(func(e xml.StartElement) error {
 		if e.Name.Local != "style" {
 			return nil
@@ -109,6 +115,8 @@ func (w *word) styles(part string) error {
 					}
 				} else if name == "title" {
 					w.headings[id] = 1
+				} else if name == "heading" { // of Apple Pages; LibreOffice bases other styles on it
+					pages = append(pages, id)
 				}
 			case "basedOn":
 				based[id] = attr(e, "val")
@@ -135,36 +143,10 @@ func (w *word) styles(part string) error {
 			}
 		}
 	}
-	return err
-}
-
-// numbering finds which lists are numbered.
-func (w *word) numbering(part string) error {
-	t, err := w.open(part)
-	if err != nil {
-		return err
+	for _, id := range pages {
+		w.headings[id] = max(w.headings[id], 1)
 	}
-	defer t.close()
-	abstract, level, num := "", "", ""
-	formats := map[string]string{}
-	return t.each(func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "abstractNum":
-			abstract = attr(e, "abstractNumId")
-		case "lvl":
-			level = attr(e, "ilvl")
-		case "numFmt":
-			formats[abstract+"/"+level] = attr(e, "val")
-		case "num":
-			num = attr(e, "numId")
-		case "abstractNumId":
-			for l := range 9 {
-				f := formats[attr(e, "val")+"/"+strconv.Itoa(l)]
-				w.ordered[num+"/"+strconv.Itoa(l)] = f != "" && f != "bullet" && f != "none"
-			}
-		}
-		return nil
-	})
+	return err
 }
 
 // skipped are the elements whose content is not text of the document: properties, deleted
@@ -176,27 +158,54 @@ var skipped = map[string]bool{
 
 // blocks reads the paragraphs and tables in the element whose start was read last.
 func (w *word) blocks(t *tokens) (lines []string, err error) {
+	item, joined := false, "" // joined is the text of paragraphs that a tracked change joins to the next
 	err = t.each(func(e xml.StartElement) error {
 		switch name := e.Name.Local; {
 		case name == "p":
 			p := &paragraph{word: w}
+			p.text.WriteString(joined)
 			if err := p.read(t); err != nil {
 				return err
 			}
-			lines = append(lines, p.lines(lines)...)
+			if joined = ""; p.joins {
+				joined = p.text.String()
+				lines = append(lines, p.boxes...)
+				return w.hold(p.text.Len())
+			}
+			var own []string
+			own, item = p.lines(item)
+			lines = append(lines, own...)
 			return w.hold(p.text.Len() + 16)
 		case name == "tbl":
+			item = false
 			rows, err := w.table(t)
 			if err != nil {
 				return err
 			}
 			lines = append(append(append(lines, ""), table(rows)...), "")
-		case skipped[name]:
-			return t.skip()
+		default:
+			return w.leave(t, name)
 		}
 		return nil
 	})
+	if joined != "" {
+		lines = append(lines, "", joined)
+	}
 	return lines, err
+}
+
+// leave skips an element whose content is not text of the document, and counts tracked changes.
+func (w *word) leave(t *tokens, name string) error {
+	switch name {
+	case "ins":
+		w.insertions++
+	case "del":
+		w.deletions++
+	}
+	if skipped[name] {
+		return t.skip()
+	}
+	return nil
 }
 
 // table reads the rows of a table. Each cell that spans several has the text once.
@@ -210,7 +219,13 @@ func (w *word) table(t *tokens) (rows [][]string, err error) {
 				switch name := e.Name.Local; {
 				case name == "trPr":
 					return t.each(func(e xml.StartElement) error {
-						deleted = deleted || e.Name.Local == "del"
+						switch n, _ := strconv.Atoi(attr(e, "val")); e.Name.Local {
+						case "del":
+							deleted = true
+							w.deletions++
+						case "gridBefore":
+							cells = append(cells, make([]string, min(max(n, 0), 64))...)
+						}
 						return nil
 					})
 				case name == "tc":
@@ -251,7 +266,8 @@ func (w *word) tableCell(t *tokens) (text string, span int, err error) {
 			if err := p.read(t); err != nil {
 				return err
 			}
-			lines = append(lines, p.lines(lines)...)
+			own, _ := p.lines(false)
+			lines = append(lines, own...)
 			return w.hold(p.text.Len() + 8)
 		case name == "tbl":
 			rows, err := w.table(t)
