@@ -182,11 +182,59 @@ func (c *call) targetsConcern() *Decision {
 			d := t.unresolved()
 			return &d
 		}
-		if d := t.namedConcern(); d != nil {
+		if d := t.namedConcern(); d != nil && t.r.Target.By == "" {
 			return d
 		}
 	}
-	return nil
+	return c.unnamedConcern()
+}
+
+// unnamedConcern returns the concern about the protected files that a program in the call changes
+// although the call does not name them, or nil.
+func (c *call) unnamedConcern() *Decision {
+	var files []string
+	var first *Decision
+	for _, t := range c.targets {
+		if by := t.r.Target.By; by != "" && !c.r.Parts.Harmless {
+			if d := t.namedConcern(); d != nil {
+				if first == nil {
+					first = d
+				}
+				files = append(files, plain.Quote(t.real.path))
+			}
+		}
+	}
+	if first == nil || first.Secret {
+		return first
+	}
+	if more := len(files) - maxFiles; more > 0 {
+		files = append(files[:maxFiles], strconv.Itoa(more)+" more")
+	}
+	first.Reason = c.programs() + " would change " + listed(files) + ", under protected names, which decide what programs run or trust"
+	first.Next = "leave these files out, or ask the user to run it"
+	return first
+}
+
+// maxFiles is the number of files that a reason names.
+const maxFiles = 10
+
+// programs returns the program of the first target that the call does not name.
+func (c *call) programs() string {
+	for _, t := range c.targets {
+		if by := t.r.Target.By; by != "" {
+			return by
+		}
+	}
+	return ""
+}
+
+// listed joins texts as in "a, b and c".
+func listed(texts []string) string {
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
 }
 
 // inputConcern reports whether there is a concern about a file that a redirect reads.

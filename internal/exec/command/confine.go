@@ -79,7 +79,7 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, fixed)
 		}
 		p.Protect = slices.Concat(p.Protect, s.Protect, c.foreign(s.Workspace))
-		if tried.Mounts && len(s.Git) > 0 {
+		if tried.Mounts && s.Git != nil {
 			p.Protect = e.openForGit(s, p.Protect)
 		}
 		if s.server && !s.watched {

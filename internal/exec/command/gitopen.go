@@ -3,12 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"hash"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/exec/gitconfig"
 	"mcp-toolset/internal/exec/gitfront"
 	"mcp-toolset/internal/text/plain"
 )
@@ -25,7 +21,21 @@ import (
 // Git commands that the text of a command shows may change protected names, such as .vscode,
 // to what a commit has that was there before. A plan, in the sandbox, finds the names, which
 // are then opened for the command. Each file in them must be afterwards as it was before, or
-// as one of these commits has it; otherwise it is put back.
+// as one of these commits has it; otherwise it is put back. What the plan does not know to end
+// like that is asked about before the command.
+
+// GitCall is a git command that the text of a command shows.
+type GitCall struct {
+	Words            []string // arguments of git
+	Dirs             []string // folders in which it may run; empty: not known
+	Input, InputFile string   // its standard input, or the file that it comes from
+}
+
+// GitPlan describes what git commands would do to protected files.
+type GitPlan struct {
+	states map[string][]string // what commits have, by file; see gitfront.Planned
+	Asked  []string            // files that git changes only if grants open them
+}
 
 // opening is a protected name that git in a command may change.
 type opening struct {
@@ -47,13 +57,39 @@ const (
 	planTime    = 10 * time.Second
 )
 
-// openForGit opens the protected names that the git commands of a command change, as far as
-// commits decide what they become. It returns what stays protected. Nothing is opened while
-// other commands run: a mount on a file is gone for them when git replaces the file.
-func (e *enclosure) openForGit(s Spec, protect []string) []string {
-	g := &e.commands.guard
-	calls := slices.DeleteFunc(slices.Clone(s.Git), func(words []string) bool { return !gitfront.Opens(words) })
-	var may []string
+// PlanGit returns what git commands of a command would do to the protected files of s, or nil for
+// nothing. It runs git in the sandbox.
+func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPlan {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(call GitCall) bool { return !gitfront.Writes(call.Words, gitconfig.PlainSetting) })
+	report := c.Report(ctx)
+	tracked := slices.ContainsFunc(s.Protect, func(path string) bool { return !inGitFolder(path) && inRepository(path) })
+	if len(calls) == 0 || !tracked || !report.Write.Coverage.Mounts || report.ReadOnly.Err != nil || len(c.gits()) == 0 {
+		return nil
+	}
+	may := c.mayOpen(s, s.Protect)
+	if c.guard.others(nil) {
+		may = nil
+	}
+	plan := &GitPlan{states: map[string][]string{}}
+	for _, line := range c.planned(ctx, s, calls, may) {
+		maps.Copy(plan.states, line.States)
+		plan.Asked = append(plan.Asked, line.Asked...)
+	}
+	protected := func(path string) bool {
+		return slices.ContainsFunc(s.Protect, func(p string) bool { return inside(path, p) })
+	}
+	plan.Asked = slices.DeleteFunc(plan.Asked, func(path string) bool { return !protected(path) })
+	slices.Sort(plan.Asked)
+	plan.Asked = slices.Compact(plan.Asked)
+	if len(plan.states)+len(plan.Asked) == 0 {
+		return nil
+	}
+	return plan
+}
+
+// mayOpen returns the protected names of a command, right below a root, that git may change
+// without a question: no rule of the user protects something in them, and git runs none of it.
+func (c *Commands) mayOpen(s Spec, protect []string) (out []string) {
 	for _, path := range s.Protect {
 		same := 0
 		for _, other := range protect {
@@ -61,29 +97,53 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 				same++ // also a rule of the user, or a program that git runs
 			}
 		}
-		if same == 1 && slices.Contains(s.Names, filepath.Base(path)) && slices.Contains(e.commands.config.Roots, filepath.Dir(path)) {
-			may = append(may, path)
+		if same == 1 && s.Workspace == nil && slices.Contains(s.Names, filepath.Base(path)) && slices.Contains(c.config.Roots, filepath.Dir(path)) {
+			out = append(out, path)
 		}
 	}
-	if len(calls) == 0 || len(may) == 0 || s.Workspace != nil || g.others(e.guarded) {
-		return protect
-	}
+	return out
+}
+
+// openForGit opens the protected names that the git commands of a command change, as far as
+// commits decide what they become. It returns what stays protected. Nothing is opened while
+// other commands run: a mount on a file is gone for them when git replaces the file. Of names that
+// grants opened for git, everything but the files that the user agreed to must stay, too.
+func (e *enclosure) openForGit(s Spec, protect []string) []string {
+	g := &e.commands.guard
 	opened := map[string]*opening{}
-	for name, states := range e.commands.planGit(s, calls, may, protect) {
-		i := slices.IndexFunc(may, func(m string) bool { return inside(name, m) })
-		if i < 0 {
-			continue
-		}
-		o := opened[may[i]]
-		if o == nil {
-			before, ok := openedNow(may[i])
-			if !ok {
-				continue
+	open := func(name string) *opening {
+		if opened[name] == nil {
+			if before, ok := openedNow(name); ok {
+				opened[name] = &opening{Path: name, Before: before, States: map[string][]string{}}
 			}
-			o = &opening{Path: may[i], Before: before, States: map[string][]string{}}
-			opened[may[i]] = o
 		}
-		o.States[name] = states
+		return opened[name]
+	}
+	for _, grant := range s.Grants {
+		if name := e.commands.protectedAbove(grant.Path, s.Workspace); grant.Change && name != "" && name != grant.Path && slices.Contains(s.Git.Asked, grant.Path) {
+			if o := open(name); o != nil {
+				o.Agreed = append(o.Agreed, grant.Path)
+			}
+		}
+	}
+	for _, grant := range s.Grants { // what else of the command needs a name opens it as a whole
+		maps.DeleteFunc(opened, func(name string, o *opening) bool {
+			return grant.Change && (inside(grant.Path, name) || inside(name, grant.Path)) && !slices.Contains(o.Agreed, grant.Path)
+		})
+	}
+	may := e.commands.mayOpen(s, protect)
+	if g.others(e.guarded) {
+		may = nil
+	}
+	for file, states := range s.Git.states {
+		if i := slices.IndexFunc(may, func(name string) bool { return inside(file, name) }); i >= 0 {
+			open(may[i])
+		}
+		for name, o := range opened {
+			if inside(file, name) {
+				o.States[file] = states
+			}
+		}
 	}
 	e.openings = slices.Collect(maps.Values(opened))
 	g.mu.Lock()
@@ -93,32 +153,61 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 	return slices.DeleteFunc(slices.Clone(protect), func(path string) bool { return opened[path] != nil })
 }
 
+// protectedAbove returns the protected name right below a root that is path or holds it; "" if
+// there is none.
+func (c *Commands) protectedAbove(path string, at *Workspace) string {
+	for _, root := range slices.Concat(c.config.Roots, at.roots()) {
+		for _, name := range c.config.Names {
+			if protected := filepath.Join(root, name); inside(path, protected) {
+				return protected
+			}
+		}
+	}
+	return ""
+}
+
+// refused reports whether the user did not agree to something that git would change.
+func (p *GitPlan) refused(grants []Grant) bool {
+	return p != nil && slices.ContainsFunc(p.Asked, func(path string) bool {
+		return !slices.ContainsFunc(grants, func(g Grant) bool { return g.Change && inside(path, g.Path) })
+	})
+}
+
 // others reports whether further commands run.
 func (g *guard) others(w *watched) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.running) > 1 || !g.running[w]
+	return len(g.running) > 1 || len(g.running) == 1 && !g.running[w]
 }
 
-// planGit returns the states of the files, in the protected names may, that git commands would
-// change. It returns none if one of the commands cannot be planned.
-func (c *Commands) planGit(s Spec, calls [][]string, may, protect []string) map[string][]string {
-	programs := c.gits()
-	if len(programs) == 0 {
-		return nil
-	}
+// planned runs a plan of git commands in the sandbox, where the protected names may can be opened.
+// It returns nothing if that fails.
+func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []string) (out []gitfront.Planned) {
 	script := ""
-	for _, words := range calls {
-		script += quote(programs[0])
-		for _, word := range words {
-			script += " " + quote(word)
+	for _, call := range calls {
+		text := quote(c.gits()[0])
+		for _, word := range call.Words {
+			text += " " + quote(word)
 		}
-		script += " </dev/null 2>/dev/null\n"
+		switch {
+		case call.InputFile != "":
+			text += " <" + quote(call.InputFile)
+		case call.Input != "":
+			text = "printf %s " + quote(call.Input) + " | " + text
+		default:
+			text += " </dev/null"
+		}
+		if len(call.Dirs) == 0 {
+			call.Dirs = []string{s.Dir}
+		}
+		for _, dir := range call.Dirs {
+			script += "(cd " + quote(dir) + " && " + text + ") 2>/dev/null\n"
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), planTime)
+	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
-	closed := slices.DeleteFunc(slices.Clone(protect), func(path string) bool { return slices.Contains(may, path) })
-	r, err := c.Start(ctx, Spec{Script: script, Dir: s.Dir, Owner: "guard", Name: "guard", ReadOnly: true, Hide: s.Hide, Protect: closed, plan: true, opened: may})
+	closed := slices.DeleteFunc(slices.Clone(s.Protect), func(path string) bool { return slices.Contains(may, path) })
+	r, err := c.Start(ctx, Spec{Script: script, Dir: s.Dir, Workspace: s.Workspace, Owner: "guard", Name: "guard", ReadOnly: true, Hide: s.Hide, Protect: closed, plan: true, opened: may})
 	if err != nil {
 		return nil
 	}
@@ -130,11 +219,10 @@ func (c *Commands) planGit(s Spec, calls [][]string, may, protect []string) map[
 	if err != nil || !whole || res.EndReason != ByItself {
 		return nil
 	}
-	out := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
-		var states map[string][]string
-		if json.Unmarshal([]byte(line), &states) == nil {
-			maps.Copy(out, states)
+		var one gitfront.Planned
+		if json.Unmarshal([]byte(line), &one) == nil {
+			out = append(out, one)
 		}
 	}
 	return out
@@ -192,13 +280,7 @@ func (f openedFile) has(state string) bool {
 	if mode != f.Mode {
 		return false
 	}
-	var h hash.Hash = sha1.New()
-	if len(blob) > 40 {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", len(f.Text))
-	h.Write(f.Text)
-	return hex.EncodeToString(h.Sum(nil)) == blob
+	return gitfront.Blob(f.Text, len(blob)) == blob
 }
 
 // judgeOpenings puts the files back that running commands changed in openings to what no
@@ -232,7 +314,7 @@ func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) 
 		for name := range now {
 			single(name, bases)
 		}
-		if !maps.EqualFunc(now, o.Before, openedFile.equal) {
+		if slices.ContainsFunc(names, func(name string) bool { return o.changed(name, now) && !slices.Contains(o.Agreed, name) }) {
 			w.tellRestored(plain.Line(o.Path) + " is protected; git made it what an earlier commit has")
 		}
 		o.Before = now
@@ -270,14 +352,20 @@ func single(name string, bases []string) {
 // allows reports whether a file may be as it is now.
 func (o *opening) allows(name string, now map[string]openedFile) bool {
 	f, there := now[name]
-	before, had := o.Before[name]
 	switch {
-	case slices.Contains(o.Agreed, name), there == had && f.equal(before):
+	case slices.Contains(o.Agreed, name), !o.changed(name, now):
 		return true
 	case !there:
 		return slices.Contains(o.States[name], gitfront.Absent)
 	}
 	return slices.ContainsFunc(o.States[name], f.has)
+}
+
+// changed reports whether a file is not as it was before.
+func (o *opening) changed(name string, now map[string]openedFile) bool {
+	f, there := now[name]
+	before, had := o.Before[name]
+	return there != had || !f.equal(before)
 }
 
 // write makes the file again in a folder, in which no link is followed out.

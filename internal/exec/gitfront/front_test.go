@@ -9,11 +9,11 @@ func TestRefusal(t *testing.T) {
 		hidden bool
 		want   string
 	}{
-		{[]string{".npmrc"}, false, "fatal: git merge would change .npmrc, which is protected. Nothing was changed; ask the user to run it\n"},
-		{[]string{"1", "2", "3", "4", "5", "6", "7"}, false, "fatal: git merge would change 1, 2, 3, 4, 5 and 2 more, which is protected. Nothing was changed; ask the user to run it\n"},
+		{[]string{".npmrc"}, false, "fatal: git merge would change .npmrc, which is protected. Nothing was changed; NEXT\n"},
+		{[]string{"1", "2", "3", "4", "5", "6", "7"}, false, "fatal: git merge would change 1, 2, 3, 4, 5 and 2 more, which is protected. Nothing was changed; NEXT\n"},
 		{[]string{".env"}, true, "fatal: git merge would write .env, which the user's rules hide from commands. Nothing was changed; name the other files, as in git commit FILES, or ask the user to run it\n"},
 	} {
-		if got := refusal("merge", tt.paths, tt.hidden); got != tt.want {
+		if got := refusal("merge", tt.paths, tt.hidden, "NEXT"); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

@@ -22,10 +22,11 @@ func (f *front) touched() (paths []string, hidden bool) {
 		return paths, true
 	}
 	f.target, f.ours = "", nil
-	if paths = f.writes(f.opened, true); len(paths) > 0 && !f.settles(paths) {
-		return paths, false
+	paths = slices.DeleteFunc(f.writes(f.opened, true), func(path string) bool { return slices.Contains(f.Agreed, filepath.Join(f.top, path)) })
+	if len(paths) > 0 {
+		paths = f.unsettled(paths)
 	}
-	return nil, false
+	return paths, false
 }
 
 // has reports whether one of some flags is among the words before --.
@@ -176,7 +177,8 @@ func (f *front) writes(set []string, readable bool) []string {
 		return out
 	case "merge":
 		if f.has("--abort") {
-			return f.local(set, head(), readable)
+			f.target = head()
+			return f.local(set, f.target, readable)
 		}
 		before, _ := f.operands("-m", "-F", "-s", "-X", "--into-name")
 		if len(before) == 0 && !f.has("--continue", "--quit") {
@@ -194,7 +196,14 @@ func (f *front) writes(set []string, readable bool) []string {
 		return f.rebase(set, readable)
 	case "cherry-pick", "revert":
 		if f.has("--abort", "--skip") {
-			return f.local(set, head(), readable)
+			to := head()
+			if first, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/head")); err == nil && f.has("--abort") && readable {
+				to = strings.TrimSpace(string(first))
+			}
+			if f.has("--abort") {
+				f.target = to
+			}
+			return f.local(set, to, readable)
 		}
 		before, _ := f.operands("-m", "--mainline", "-X", "--strategy-option", "--strategy")
 		if len(before) == 0 {
@@ -314,6 +323,10 @@ func (f *front) rebase(set []string, readable bool) []string {
 			onto, err := os.ReadFile(filepath.Join(dir, "onto"))
 			from, failed := os.ReadFile(filepath.Join(dir, "orig-head"))
 			if err == nil && failed == nil {
+				if readable && f.has("--abort") {
+					f.target = strings.TrimSpace(string(from))
+					return f.local(set, f.target, readable)
+				}
 				return f.changed(set, strings.TrimSpace(string(onto))+"..."+strings.TrimSpace(string(from)))
 			}
 		}
@@ -340,6 +353,9 @@ func (f *front) rebase(set []string, readable bool) []string {
 	}
 	if len(before) > 1 {
 		branch = before[1]
+	}
+	if onto == upstream {
+		onto = "" // as git pull writes it
 	}
 	if upstream == "" {
 		return f.changed(set, branch)
@@ -443,12 +459,44 @@ func (f *front) patched(set []string) []string {
 		texts = append(texts, text)
 	}
 	moved := f.has("-p", "--directory") || slices.ContainsFunc(f.rest, func(w string) bool { return strings.HasPrefix(w, "-p") })
-	return slices.DeleteFunc(slices.Clone(set), func(path string) bool {
+	out := slices.DeleteFunc(slices.Clone(set), func(path string) bool {
 		if moved {
 			path = filepath.Base(path)
 		}
 		return !slices.ContainsFunc(texts, func(text []byte) bool { return names(text, path) })
 	})
+	if len(out) == 0 {
+		return nil
+	}
+	return f.exactly(out, texts)
+}
+
+// exactly returns the files of patches that are in some paths, or the paths if git does not tell.
+func (f *front) exactly(paths []string, texts [][]byte) (out []string) {
+	for _, text := range texts {
+		cmd := f.command(append([]string{"apply", "--numstat", "-z"}, slices.DeleteFunc(slices.Clone(f.rest), func(w string) bool {
+			return !strings.HasPrefix(w, "-p") && !strings.HasPrefix(w, "--directory=")
+		})...)...)
+		cmd.Stdin = bytes.NewReader(text)
+		listed, err := cmd.Output()
+		if err != nil {
+			return paths
+		}
+		for _, entry := range split(string(listed)) {
+			if w := strings.SplitN(entry, "\t", 3); len(w) == 3 {
+				out = append(out, w[2])
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(file string) bool {
+		return !slices.ContainsFunc(paths, func(p string) bool { return file == p || strings.HasPrefix(file, p+"/") })
+	})
+	for _, p := range paths { // renamed, or below another folder
+		if !slices.ContainsFunc(out, func(file string) bool { return file == p || strings.HasPrefix(file, p+"/") }) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // names reports whether a header of a patch names a path.
