@@ -39,6 +39,7 @@ type GitPlan struct {
 
 // opening is a protected name that git in a command may change.
 type opening struct {
+	Root   string // the root that it is below
 	Path   string
 	Before map[string]openedFile // its files before the command, by absolute path
 	States map[string][]string   // see gitfront.Paths
@@ -87,8 +88,8 @@ func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPla
 	return plan
 }
 
-// mayOpen returns the protected names of a command, right below a root, that git may change
-// without a question: no rule of the user protects something in them, and git runs none of it.
+// mayOpen returns the protected names of a command, below a root, that git may change without a
+// question: no rule of the user protects something in them, and git runs none of it.
 func (c *Commands) mayOpen(s Spec, protect []string) (out []string) {
 	for _, path := range s.Protect {
 		same := 0
@@ -97,7 +98,7 @@ func (c *Commands) mayOpen(s Spec, protect []string) (out []string) {
 				same++ // also a rule of the user, or a program that git runs
 			}
 		}
-		if same == 1 && s.Workspace == nil && slices.Contains(s.Names, filepath.Base(path)) && slices.Contains(c.config.Roots, filepath.Dir(path)) {
+		if _, name := c.protectedAbove(path, s); same == 1 && name == path {
 			out = append(out, path)
 		}
 	}
@@ -111,17 +112,17 @@ func (c *Commands) mayOpen(s Spec, protect []string) (out []string) {
 func (e *enclosure) openForGit(s Spec, protect []string) []string {
 	g := &e.commands.guard
 	opened := map[string]*opening{}
-	open := func(name string) *opening {
+	open := func(root, name string) *opening {
 		if opened[name] == nil {
-			if before, ok := openedNow(name); ok {
-				opened[name] = &opening{Path: name, Before: before, States: map[string][]string{}}
+			if before, ok := openedNow(root, name); ok {
+				opened[name] = &opening{Root: root, Path: name, Before: before, States: map[string][]string{}}
 			}
 		}
 		return opened[name]
 	}
 	for _, grant := range s.Grants {
-		if name := e.commands.protectedAbove(grant.Path, s.Workspace); grant.Change && name != "" && name != grant.Path && slices.Contains(s.Git.Asked, grant.Path) {
-			if o := open(name); o != nil {
+		if root, name := e.commands.protectedAbove(grant.Path, s); grant.Change && name != "" && name != grant.Path && slices.Contains(s.Git.Asked, grant.Path) {
+			if o := open(root, name); o != nil {
 				o.Agreed = append(o.Agreed, grant.Path)
 			}
 		}
@@ -137,7 +138,8 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 	}
 	for file, states := range s.Git.states {
 		if i := slices.IndexFunc(may, func(name string) bool { return inside(file, name) }); i >= 0 {
-			open(may[i])
+			root, name := e.commands.protectedAbove(may[i], s)
+			open(root, name)
 		}
 		for name, o := range opened {
 			if inside(file, name) {
@@ -153,17 +155,21 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 	return slices.DeleteFunc(slices.Clone(protect), func(path string) bool { return opened[path] != nil })
 }
 
-// protectedAbove returns the protected name right below a root that is path or holds it; "" if
-// there is none.
-func (c *Commands) protectedAbove(path string, at *Workspace) string {
-	for _, root := range slices.Concat(c.config.Roots, at.roots()) {
+// protectedAbove returns the protected name below a root of a command that is path or holds it,
+// and the root; "" if there is none.
+func (c *Commands) protectedAbove(path string, s Spec) (root, protected string) {
+	roots := c.config.Roots
+	if s.Workspace != nil {
+		roots = s.Workspace.roots()
+	}
+	for _, root := range roots {
 		for _, name := range c.config.Names {
 			if protected := filepath.Join(root, name); inside(path, protected) {
-				return protected
+				return root, protected
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // refused reports whether the user did not agree to something that git would change.
@@ -228,19 +234,23 @@ func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []s
 	return out
 }
 
-// openedNow returns the files at a path and below it; false if they are too many or too large,
+// openedNow returns the files at a path in a folder, and below it; false if they are too many or too large,
 // or something else is there.
-func openedNow(top string) (map[string]openedFile, bool) {
-	root, err := os.OpenRoot(filepath.Dir(top))
+func openedNow(folder, top string) (map[string]openedFile, bool) {
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, false
 	}
 	defer root.Close()
+	rel, err := filepath.Rel(folder, top)
+	if err != nil {
+		return nil, false
+	}
 	out, size := map[string]openedFile{}, int64(0)
-	if target, err := root.Readlink(filepath.Base(top)); err == nil {
+	if target, err := root.Readlink(rel); err == nil {
 		return map[string]openedFile{top: {"120000", []byte(target)}}, true
 	}
-	err = fs.WalkDir(root.FS(), filepath.Base(top), func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), filepath.ToSlash(rel), func(name string, d fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {
 			return nil
 		}
@@ -294,7 +304,16 @@ func (g *guard) judgeOpenings(bases []string, ended []*watched) {
 }
 
 func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) {
-	now, ok := openedNow(o.Path)
+	for _, above := range between(o.Root, o.Path) {
+		at, err := lookAt(above)
+		if err == nil && at.kind&fs.ModeSymlink != 0 {
+			if g.quarantine(above, bases) != nil {
+				return
+			}
+			g.tell([]*watched{w}, above)
+		}
+	}
+	now, ok := openedNow(o.Root, o.Path)
 	if !ok {
 		if !done || g.quarantine(o.Path, bases) != nil {
 			return
@@ -320,14 +339,14 @@ func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) 
 		o.Before = now
 	}
 	for _, name := range bad {
-		if !done && !g.settled(filepath.Dir(o.Path), name) || w.until != 0 && madeSince(name, w.until) {
+		if !done && !g.settled(o.Root, name) || w.until != 0 && madeSince(name, w.until) {
 			continue
 		}
 		if exists(name) && g.quarantine(name, bases) != nil {
 			continue
 		}
 		if f, had := o.Before[name]; had {
-			if err := f.write(filepath.Dir(o.Path), name); err != nil {
+			if err := f.write(o.Root, name); err != nil {
 				g.log.Warn("a protected file could not be put back", "file", name, "err", err)
 			}
 		}

@@ -162,11 +162,11 @@ func TestGitOpensKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, _ := killed.begin(nil, []string{root})
-	before, ok := openedNow(root + "/.vscode")
+	before, ok := openedNow(root, root+"/.vscode")
 	if !ok {
 		t.Fatal("not read")
 	}
-	w.openings = []*opening{{Path: root + "/.vscode", Before: before}}
+	w.openings = []*opening{{Root: root, Path: root + "/.vscode", Before: before}}
 	killed.record()
 	if err := write(root, ".vscode/settings.json", "evil\n"); err != nil {
 		t.Fatal(err)

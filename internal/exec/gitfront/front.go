@@ -126,7 +126,7 @@ func refusal(verb string, paths []string, hidden bool, next string) string {
 // next returns the next step after a refusal. What the text of a command shows is planned, and
 // opened or asked about.
 func (f *front) next() string {
-	const so = ", so that the user can be asked"
+	const so = ": then it is opened, or the user is asked"
 	before, after := f.operands()
 	switch {
 	case f.Shown:
@@ -136,7 +136,7 @@ func (f *front) next() string {
 	case (f.verb == "am" || f.verb == "apply") && (len(before)+len(after) == 0 || slices.Contains(before, "-")):
 		return "store the patch in a file and run git " + f.verb + " FILE as a command of its own" + so
 	}
-	return "run this git " + f.verb + " as a command of its own, not in a script" + so
+	return "run this git " + f.verb + " as a command of its own, in literal words" + so
 }
 
 // parse splits git's arguments and expands an alias.
