@@ -191,42 +191,37 @@ func (c *call) targetsConcern() *Decision {
 
 // unnamedConcern returns the concern about the protected files that a program in the call changes
 // although the call does not name them, or nil.
-func (c *call) unnamedConcern() *Decision {
+func (c *call) unnamedConcern() (d *Decision) {
 	var files []string
-	var first *Decision
 	for _, t := range c.targets {
-		if by := t.r.Target.By; by != "" && !c.r.Parts.Harmless {
-			if d := t.namedConcern(); d != nil {
-				if first == nil {
-					first = d
-				}
-				files = append(files, plain.Quote(t.real.path))
-			}
+		of := t.namedConcern()
+		if t.r.Target.By == "" || of == nil || c.r.Parts.Harmless {
+			continue
+		}
+		if of.Secret {
+			return of
+		}
+		if files = append(files, plain.Quote(t.real.path)); d != nil {
+			continue
+		}
+		d, of.Reason = of, t.r.Target.By
+		d.Next = "leave these files out, or ask the user to run it"
+		if rule, ok := t.suggestion(t.real.path); ok {
+			d.Next += " or to add allow rules such as " + rule + " to " + c.file()
 		}
 	}
-	if first == nil || first.Secret {
-		return first
+	if d == nil {
+		return nil
 	}
 	if more := len(files) - maxFiles; more > 0 {
 		files = append(files[:maxFiles], strconv.Itoa(more)+" more")
 	}
-	first.Reason = c.programs() + " would change " + listed(files) + ", under protected names, which decide what programs run or trust"
-	first.Next = "leave these files out, or ask the user to run it"
-	return first
+	d.Reason += " would change " + listed(files) + "; protected names decide what programs run or trust"
+	return d
 }
 
 // maxFiles is the number of files that a reason names.
 const maxFiles = 10
-
-// programs returns the program of the first target that the call does not name.
-func (c *call) programs() string {
-	for _, t := range c.targets {
-		if by := t.r.Target.By; by != "" {
-			return by
-		}
-	}
-	return ""
-}
 
 // listed joins texts as in "a, b and c".
 func listed(texts []string) string {

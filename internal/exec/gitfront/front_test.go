@@ -19,6 +19,29 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// TestNext checks the next steps after a refusal.
+func TestNext(t *testing.T) {
+	const so = ": then it is opened, or the user is asked"
+	for _, tt := range []struct {
+		f      front
+		action string // of GIT_REFLOG_ACTION
+		want   string
+	}{
+		{front{verb: "checkout", rest: []string{"b"}}, "", "run this git checkout as a command of its own, in literal words" + so},
+		{front{verb: "checkout", Paths: Paths{Shown: true}}, "", "ask the user to run it"},
+		{front{verb: "merge", rest: []string{"FETCH_HEAD"}}, "pull -q", "it was fetched, so run git merge FETCH_HEAD as a command of its own" + so},
+		{front{verb: "rebase", rest: []string{"--onto", "1", "1"}}, "pull --rebase", "it was fetched, so run git rebase FETCH_HEAD as a command of its own" + so},
+		{front{verb: "am"}, "", "store the patch in a file and run git am FILE as a command of its own" + so},
+		{front{verb: "apply", rest: []string{"--index", "-"}}, "", "store the patch in a file and run git apply FILE as a command of its own" + so},
+		{front{verb: "apply", rest: []string{"p"}}, "", "run this git apply as a command of its own, in literal words" + so},
+	} {
+		t.Setenv("GIT_REFLOG_ACTION", tt.action)
+		if got := tt.f.next(); got != tt.want {
+			t.Errorf("%s %q: got %q, want %q", tt.f.verb, tt.f.rest, got, tt.want)
+		}
+	}
+}
+
 // TestStubQuotes checks that the script names its folder safely.
 func TestStubQuotes(t *testing.T) {
 	if got := quote("/a'b"); got != `'/a'\''b'` {
