@@ -82,6 +82,9 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 		if tried.Mounts && s.Git != nil {
 			p.Protect = e.openForGit(s, p.Protect)
 		}
+		if tried.Mounts {
+			e.guarded.noticeMounted(p.Protect)
+		}
 		if s.server && !s.watched {
 			// It runs for hours, in which the user may make such names.
 			c.guard.end(e.guarded)
