@@ -26,8 +26,12 @@ func (p partsOf) planGit(env *tools.Env, c *command.Commands, j *judged) {
 func planGit(env *tools.Env, c *command.Commands, j *judged) *command.GitPlan {
 	var calls []command.GitCall
 	for i := range j.Analysis.Commands {
-		if one := &j.Analysis.Commands[i]; one.Name == "git" && one.Literal {
-			calls = append(calls, command.GitCall{Words: one.Words[1:], Dirs: one.Dirs, Input: one.Input, InputFile: one.InputFile})
+		one := &j.Analysis.Commands[i]
+		if one.Name != "git" || !one.Literal {
+			continue
+		}
+		if call := (command.GitCall{Words: one.Words[1:], Dirs: one.Dirs, Input: one.Input, InputFile: one.InputFile}); call.Writes() {
+			calls = append(calls, call)
 		}
 	}
 	ctx := context.Background()

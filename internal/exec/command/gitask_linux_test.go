@@ -37,32 +37,40 @@ const patchText = "diff --git a/.vscode/other b/.vscode/other\n--- a/.vscode/oth
 // about.
 var askCases = []struct {
 	script string
-	call   GitCall
+	calls  []GitCall
 	asked  string
 	evil   bool // the script goes on and changes what the user did not agree to
 }{
-	{"git merge -q --no-edit feat", GitCall{Words: []string{"merge", "-q", "--no-edit", "feat"}}, ".vscode/settings.json", false},
-	{"git merge -q same", GitCall{Words: []string{"merge", "-q", "same"}}, ".vscode/settings.json", false},
-	{"git merge -q --no-edit clean", GitCall{Words: []string{"merge", "-q", "--no-edit", "clean"}}, "", false},
-	{"git merge -q --no-edit folder", GitCall{Words: []string{"merge", "-q", "--no-edit", "folder"}}, "", false},
-	{"git merge -q --no-edit eol", GitCall{Words: []string{"merge", "-q", "--no-edit", "eol"}}, "", false},
-	{"git merge -q --no-edit filter", GitCall{Words: []string{"merge", "-q", "--no-edit", "filter"}}, ".mcp.json", false},
-	{"git checkout -q eol", GitCall{Words: []string{"checkout", "-q", "eol"}}, "", false},
-	{"git cherry-pick feat", GitCall{Words: []string{"cherry-pick", "feat"}}, ".vscode/settings.json", false},
-	{"git rebase -q feat", GitCall{Words: []string{"rebase", "-q", "feat"}}, ".vscode/settings.json", false},
-	{"git am -q .git/feat.patch", GitCall{Words: []string{"am", "-q", ".git/feat.patch"}}, ".vscode/settings.json", false},
-	{"git am -q .git/clean.patch", GitCall{Words: []string{"am", "-q", ".git/clean.patch"}}, "", false},
-	{"git apply .git/feat.patch", GitCall{Words: []string{"apply", ".git/feat.patch"}}, ".vscode/settings.json", false},
-	{"git -C sub apply ../.git/clean.patch", GitCall{Words: []string{"-C", "sub", "apply", "../.git/clean.patch"}}, "", false},
-	{"git apply <.git/feat.patch", GitCall{Words: []string{"apply"}, InputFile: ".git/feat.patch"}, ".vscode/settings.json", false},
-	{"printf %s '" + patchText + "' | git apply", GitCall{Words: []string{"apply"}, Input: patchText}, ".vscode/other", false},
-	{"git pull -q --no-rebase --no-edit . feat", GitCall{Words: []string{"pull", "-q", "--no-rebase", "--no-edit", ".", "feat"}}, ".vscode/settings.json", false},
-	{"git rm -q .vscode/other", GitCall{Words: []string{"rm", "-q", ".vscode/other"}}, ".vscode/other", false},
-	{"cd sub; git rm -q ../.vscode/other", GitCall{Words: []string{"rm", "-q", "../.vscode/other"}, Dirs: []string{"sub"}}, ".vscode/other", false},
-	{"git merge -q --no-edit feat; echo evil >.vscode/other", GitCall{Words: []string{"merge", "-q", "--no-edit", "feat"}}, ".vscode/settings.json", true},
-	{"git merge -q --no-edit feat; echo evil >.vscode/new; git add -A; git commit -qm evil", GitCall{Words: []string{"merge", "-q", "--no-edit", "feat"}}, ".vscode/settings.json", true},
-	{"git merge -q --no-edit folder; git reset -q --hard HEAD^; rm -r .cargo; mkdir e; echo evil >e/config.toml; ln -s e .cargo", GitCall{Words: []string{"merge", "-q", "--no-edit", "folder"}}, "", true},
-	{"git merge -q --no-edit folder; git reset -q --hard HEAD^; rm -r .cargo; ln -s /usr .cargo", GitCall{Words: []string{"merge", "-q", "--no-edit", "folder"}}, "", true},
+	{"git merge -q --no-edit feat", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "feat"}}}, ".vscode/settings.json", false},
+	{"git merge -q same", []GitCall{{Words: []string{"merge", "-q", "same"}}}, ".vscode/settings.json", false},
+	{"git merge -q --no-edit clean", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "clean"}}}, "", false},
+	{"git merge -q --no-edit folder", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "folder"}}}, "", false},
+	{"git merge -q --no-edit eol", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "eol"}}}, "", false},
+	{"git merge -q --no-edit filter", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "filter"}}}, ".mcp.json", false},
+	{"git checkout -q eol", []GitCall{{Words: []string{"checkout", "-q", "eol"}}}, "", false},
+	{"git cherry-pick feat", []GitCall{{Words: []string{"cherry-pick", "feat"}}}, ".vscode/settings.json", false},
+	{"git rebase -q feat", []GitCall{{Words: []string{"rebase", "-q", "feat"}}}, ".vscode/settings.json", false},
+	{"git am -q .git/feat.patch", []GitCall{{Words: []string{"am", "-q", ".git/feat.patch"}}}, ".vscode/settings.json", false},
+	{"git am -q .git/clean.patch", []GitCall{{Words: []string{"am", "-q", ".git/clean.patch"}}}, "", false},
+	{"git apply .git/feat.patch", []GitCall{{Words: []string{"apply", ".git/feat.patch"}}}, ".vscode/settings.json", false},
+	{"git -C sub apply ../.git/clean.patch", []GitCall{{Words: []string{"-C", "sub", "apply", "../.git/clean.patch"}}}, "", false},
+	{"git apply <.git/feat.patch", []GitCall{{Words: []string{"apply"}, InputFile: ".git/feat.patch"}}, ".vscode/settings.json", false},
+	{"printf %s '" + patchText + "' | git apply", []GitCall{{Words: []string{"apply"}, Input: patchText}}, ".vscode/other", false},
+	{"git pull -q --no-rebase --no-edit . feat", []GitCall{{Words: []string{"pull", "-q", "--no-rebase", "--no-edit", ".", "feat"}}}, ".vscode/settings.json", false},
+	{"git rm -q .vscode/other", []GitCall{{Words: []string{"rm", "-q", ".vscode/other"}}}, ".vscode/other", false},
+	{"cd sub; git rm -q ../.vscode/other", []GitCall{{Words: []string{"rm", "-q", "../.vscode/other"}, Dirs: []string{"sub"}}}, ".vscode/other", false},
+	{"git merge -q --no-edit feat; echo evil >.vscode/other", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "feat"}}}, ".vscode/settings.json", true},
+	{"git merge -q --no-edit feat; echo evil >.vscode/new; git add -A; git commit -qm evil", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "feat"}}}, ".vscode/settings.json", true},
+	{"git merge -q --no-edit folder; git reset -q --hard HEAD^; rm -r .cargo; mkdir e; echo evil >e/config.toml; ln -s e .cargo", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "folder"}}}, "", true},
+	{"git merge -q --no-edit folder; git reset -q --hard HEAD^; rm -r .cargo; ln -s /usr .cargo", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "folder"}}}, "", true},
+	{"git restore -S -W .vscode/other", []GitCall{{Words: []string{"restore", "-S", "-W", ".vscode/other"}}}, "", false},
+	{"git checkout -q eol --", []GitCall{{Words: []string{"checkout", "-q", "eol", "--"}}}, "", false},
+	{"git checkout -qb new folder", []GitCall{{Words: []string{"checkout", "-qb", "new", "folder"}}}, "", false},
+	{"git bisect start HEAD HEAD~1 >/dev/null; git bisect reset", []GitCall{{Words: []string{"bisect", "start", "HEAD", "HEAD~1"}}, {Words: []string{"bisect", "reset"}}}, ".mcp.json .npmrc", false},
+	{"echo n >.git/n; git stash -qu", []GitCall{{Words: []string{"stash", "-qu"}}}, "", false},
+	{"git mv sub/s .vscode/s", []GitCall{{Words: []string{"mv", "sub/s", ".vscode/s"}}}, ".vscode/s", false},
+	{"git clean -qfd .vscode", []GitCall{{Words: []string{"clean", "-qfd", ".vscode"}}}, "", false},
+	{"git --work-tree=. --git-dir=.git checkout -q eol", []GitCall{{Words: []string{"--work-tree=.", "--git-dir=.git", "checkout", "-q", "eol"}}}, ".npmrc .vscode/settings.json", false},
 }
 
 // TestGitAsks checks which files a plan asks about, that git ends as plain git does if they are
@@ -96,11 +104,13 @@ find . -name .git -prune -o \( -type f -o -type l \) -print | sort | while read 
 			for _, name := range names {
 				s.Protect = append(s.Protect, filepath.Join(here, name))
 			}
-			for i, dir := range tt.call.Dirs {
-				tt.call.Dirs[i] = filepath.Join(here, filepath.Base(dir))
+			for i, call := range tt.calls {
+				if len(call.Dirs) > 0 {
+					tt.calls[i].Dirs = []string{filepath.Join(here, filepath.Base(call.Dirs[0]))}
+				}
 			}
 			var asked []string
-			s.Git = c.PlanGit(t.Context(), s, []GitCall{tt.call})
+			s.Git = c.PlanGit(t.Context(), s, tt.calls)
 			if s.Git != nil {
 				for _, path := range s.Git.Asked {
 					asked = append(asked, strings.TrimPrefix(path, here+"/"))

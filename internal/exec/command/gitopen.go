@@ -31,6 +31,9 @@ type GitCall struct {
 	Input, InputFile string   // its standard input, or the file that it comes from
 }
 
+// Writes reports whether the command may write files that git tracks.
+func (g GitCall) Writes() bool { return gitfront.Writes(g.Words, gitconfig.PlainSetting) }
+
 // GitPlan describes what git commands would do to protected files.
 type GitPlan struct {
 	states map[string][]string // what commits have, by file; see gitfront.Planned
@@ -61,14 +64,14 @@ const (
 // PlanGit returns what git commands of a command would do to the protected files of s, or nil for
 // nothing. It runs git in the sandbox.
 func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPlan {
-	calls = slices.DeleteFunc(slices.Clone(calls), func(call GitCall) bool { return !gitfront.Writes(call.Words, gitconfig.PlainSetting) })
+	calls = slices.DeleteFunc(slices.Clone(calls), func(call GitCall) bool { return !call.Writes() })
 	report := c.Report(ctx)
 	tracked := slices.ContainsFunc(s.Protect, func(path string) bool { return !inGitFolder(path) && inRepository(path) })
 	if len(calls) == 0 || !tracked || !report.Write.Coverage.Mounts || report.ReadOnly.Err != nil || len(c.gits()) == 0 {
 		return nil
 	}
 	may := c.mayOpen(s, s.Protect)
-	if c.guard.others(nil) {
+	if c.guard.others(nil) || slices.ContainsFunc(calls, func(call GitCall) bool { return gitfront.Elsewhere(call.Words) }) {
 		may = nil
 	}
 	plan := &GitPlan{states: map[string][]string{}}
@@ -190,8 +193,11 @@ func (g *guard) others(w *watched) bool {
 // It returns nothing if that fails.
 func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []string) (out []gitfront.Planned) {
 	script := ""
-	for _, call := range calls {
+	for i, call := range calls {
 		text := quote(c.gits()[0])
+		if away, _ := gitfront.Stash(call.Words); away && slices.ContainsFunc(calls[i:], func(g GitCall) bool { _, back := gitfront.Stash(g.Words); return back }) {
+			text = gitfront.Undone + "=1 " + text
+		}
 		for _, word := range call.Words {
 			text += " " + quote(word)
 		}

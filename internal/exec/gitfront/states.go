@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,10 @@ type Planned struct {
 	Asked []string
 }
 
+// Undone is a variable that is set for the plan of a subcommand whose change a later one takes
+// back, so that no commit has the result.
+const Undone = "MCP_TOOLSET_GIT_UNDONE"
+
 // plan prints what the subcommand would do to protected files. It changes nothing.
 func (f *front) plan() int {
 	if f.verb == "pull" && !f.pulls() || len(f.writes(f.hidden, false)) > 0 {
@@ -37,7 +42,10 @@ func (f *front) plan() int {
 			return !slices.ContainsFunc(paths, func(p string) bool { return p == entry || strings.HasPrefix(p, entry+"/") })
 		})
 		f.States = f.states(entries)
-		open := f.unsettled(paths)
+		open := paths
+		if os.Getenv(Undone) == "" {
+			open = f.unsettled(paths)
+		}
 		if asked = append(asked, open...); len(open) < len(paths) {
 			out.States = f.States
 		}
@@ -128,7 +136,7 @@ func (f *front) submodules() (out []string) {
 func (f *front) states(set []string) map[string][]string {
 	out := map[string][]string{}
 	from := []string{"--all", "--reflog"}
-	if f.target != "" && f.target != ":" && f.commit(f.target) != "" {
+	if f.target != "" && f.target != ":" && f.target != anyCommit && f.commit(f.target) != "" {
 		from = append(from, f.commit(f.target))
 	}
 	log := func(roots bool, args ...string) bool {
@@ -178,6 +186,9 @@ var partial = map[string][]string{
 // them, in one of their States. A plan adds what attributes of git turn that state into.
 func (f *front) unsettled(paths []string) (out []string) {
 	target := f.target
+	if target == anyCommit {
+		return slices.DeleteFunc(slices.Clone(paths), f.unconverted)
+	}
 	if target != ":" && target != "" {
 		target = f.commit(target)
 	}
@@ -201,6 +212,19 @@ func (f *front) unsettled(paths []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// anyCommit is a target of which is only known that it is a commit.
+const anyCommit = "*"
+
+// unconverted reports whether git writes a file as commits have it.
+func (f *front) unconverted(path string) bool {
+	now, ok := f.of(f.head(), path)
+	if !ok || now == Absent {
+		return ok
+	}
+	written, ok := f.written(f.head(), path, now)
+	return ok && written == now
 }
 
 // of returns the state of a path in a commit, or in the index for ":".
@@ -265,7 +289,28 @@ func globals(words []string) (n int) {
 
 // untouched lists further subcommands that change no file of the working tree that has a name in
 // the index.
-const untouched = "status|diff|difftool|diff-files|diff-index|describe|ls-files|grep|add|stage|commit|update-index|write-tree|worktree|notes|format-patch|archive|bundle|cherry|clean|fsck|merge-file|merge-tree|patch-id|range-diff|repack|request-pull|rerere|send-email|stripspace|submodule--helper|whatchanged"
+const untouched = "status|diff|difftool|diff-files|diff-index|describe|ls-files|grep|add|stage|commit|update-index|write-tree|worktree|notes|format-patch|archive|bundle|cherry|fsck|merge-file|merge-tree|patch-id|range-diff|repack|request-pull|rerere|send-email|stripspace|submodule--helper|whatchanged"
+
+// Stash reports whether git with these arguments puts changes away, and whether it brings them
+// back.
+func Stash(words []string) (away, back bool) {
+	words = words[globals(words):]
+	if len(words) == 0 || words[0] != "stash" {
+		return false, false
+	}
+	if len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		return words[1] == "push" || words[1] == "save", words[1] == "pop" || words[1] == "apply"
+	}
+	return true, false
+}
+
+// Elsewhere reports whether git with these arguments uses a repository that a flag names. Nobody
+// has checked the settings of that, by which a plan could run a program that prints false states.
+func Elsewhere(words []string) bool {
+	return slices.ContainsFunc(words[:globals(words)], func(w string) bool {
+		return strings.HasPrefix(w, "--git-dir") || strings.HasPrefix(w, "--work-tree")
+	})
+}
 
 // Writes reports whether git with these arguments may write files that it tracks, so that a plan
 // is of use. Settings among the arguments could make the plan run a program, so those for which

@@ -35,11 +35,25 @@ func (f *front) has(flags ...string) bool {
 		if w == "--" {
 			return false
 		}
-		if name, _, _ := strings.Cut(w, "="); slices.Contains(flags, name) {
-			return true
+		name, _, _ := strings.Cut(w, "=")
+		for _, flag := range append(letters(w), name) {
+			if slices.Contains(flags, flag) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// letters returns the flags of one letter that a word joins, as in -qu.
+func letters(w string) (out []string) {
+	if len(w) < 3 || w[0] != '-' || strings.Trim(w[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return nil
+	}
+	for _, c := range w[1:] {
+		out = append(out, "-"+string(c))
+	}
+	return out
 }
 
 // operands returns the words that are no flags before --, and those after it. values lists
@@ -49,7 +63,7 @@ func (f *front) operands(values ...string) (before, after []string) {
 		switch w := f.rest[i]; {
 		case w == "--":
 			return before, append([]string{}, f.rest[i+1:]...)
-		case slices.Contains(values, w):
+		case slices.Contains(values, w), len(letters(w)) > 0 && slices.Contains(values, "-"+w[len(w)-1:]):
 			i++
 		case w == "-" || !strings.HasPrefix(w, "-"):
 			before = append(before, w)
@@ -153,7 +167,16 @@ func (f *front) writes(set []string, readable bool) []string {
 				source = f.rest[i+1]
 			}
 		}
+		if source == "" && f.has("--staged", "-S") {
+			source = "HEAD"
+		}
 		return f.files(set, readable, source, append(before, after...))
+	case "bisect":
+		if f.Plan && len(f.rest) > 0 && slices.Contains([]string{"start", "good", "bad", "old", "new", "skip", "run", "reset", "replay", "next"}, f.rest[0]) {
+			f.target = anyCommit
+			return f.changed(set, "--all")
+		}
+		return nil
 	case "reset":
 		to := head()
 		before, _ := f.operands()
@@ -230,10 +253,19 @@ func (f *front) writes(set []string, readable bool) []string {
 		if f.verb == "rm" && f.has("--cached") && readable || f.has("-n", "--dry-run") {
 			return nil
 		}
-		if f.verb == "mv" && len(specs) > 0 {
-			specs = specs[:len(specs)-1]
+		if f.verb != "mv" || len(specs) == 0 {
+			return f.within(f.below(set), specs, "")
 		}
-		return f.within(f.below(set), specs, "")
+		to := specs[len(specs)-1]
+		out := f.within(f.below(set), specs[:len(specs)-1], "")
+		if at, err := filepath.Abs(f.in(to)); err == nil && readable {
+			if rel, err := filepath.Rel(f.top, at); err == nil && slices.ContainsFunc(set, func(p string) bool { return rel == p || strings.HasPrefix(rel, p+"/") }) {
+				out = append(out, rel)
+			}
+		}
+		return out
+	case "filter-branch":
+		return f.below(set)
 	case "checkout-index":
 		if readable {
 			if !f.has("-f", "--force") {
@@ -271,7 +303,7 @@ func (f *front) checkout(set []string, readable bool) []string {
 			to = f.line("for-each-ref", "--format=%(objectname)", "refs/remotes/*/"+before[0])
 		}
 	}
-	if f.verb == "checkout" && (after != nil || len(before) > 1 || len(before) == 1 && to == "" || f.has("--pathspec-from-file")) {
+	if f.verb == "checkout" && (len(after) > 0 || len(before) > 1 || len(before) == 1 && to == "" || f.has("--pathspec-from-file")) {
 		specs, source := append(before, after...), ""
 		if to != "" {
 			specs, source = append(before[1:], after...), before[0]
