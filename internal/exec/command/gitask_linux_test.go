@@ -66,7 +66,7 @@ var askCases = []struct {
 	{"git restore -S -W .vscode/other", []GitCall{{Words: []string{"restore", "-S", "-W", ".vscode/other"}}}, "", false},
 	{"git checkout -q eol --", []GitCall{{Words: []string{"checkout", "-q", "eol", "--"}}}, "", false},
 	{"git checkout -qb new folder", []GitCall{{Words: []string{"checkout", "-qb", "new", "folder"}}}, "", false},
-	{"git bisect start HEAD HEAD~1 >/dev/null; git bisect reset", []GitCall{{Words: []string{"bisect", "start", "HEAD", "HEAD~1"}}, {Words: []string{"bisect", "reset"}}}, ".mcp.json .npmrc", false},
+	{"git bisect start HEAD HEAD~1 >/dev/null", []GitCall{{Words: []string{"bisect", "start", "HEAD", "HEAD~1"}}}, "", false},
 	{"echo n >.git/n; git stash -qu", []GitCall{{Words: []string{"stash", "-qu"}}}, "", false},
 	{"git mv sub/s .vscode/s", []GitCall{{Words: []string{"mv", "sub/s", ".vscode/s"}}}, ".vscode/s", false},
 	{"git clean -qfd .vscode", []GitCall{{Words: []string{"clean", "-qfd", ".vscode"}}}, "", false},

@@ -172,11 +172,7 @@ func (f *front) writes(set []string, readable bool) []string {
 		}
 		return f.files(set, readable, source, append(before, after...))
 	case "bisect":
-		if f.Plan && len(f.rest) > 0 && slices.Contains([]string{"start", "good", "bad", "old", "new", "skip", "run", "reset", "replay", "next"}, f.rest[0]) {
-			f.target = anyCommit
-			return f.changed(set, "--all")
-		}
-		return nil
+		return f.bisect(set)
 	case "reset":
 		to := head()
 		before, _ := f.operands()
@@ -409,6 +405,31 @@ func (f *front) rebase(set []string, readable bool) []string {
 		out = append(out, f.local(set, f.head(), readable)...)
 	}
 	return out
+}
+
+// bisect is writes for a plan of bisect, which runs git checkout for what it writes.
+func (f *front) bisect(set []string) []string {
+	before, _ := f.operands()
+	switch {
+	case !f.Plan || len(before) == 0:
+		return nil
+	case before[0] == "reset":
+		start, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "BISECT_START"))
+		if f.target = strings.TrimSpace(string(start)); len(before) > 1 {
+			f.target = before[1]
+		}
+		if err != nil || f.commit(f.target) == "" {
+			return nil
+		}
+		return f.differ(set, "HEAD", f.target)
+	case before[0] == "start" && len(before) > 2:
+		f.target = anyCommit
+		return append(f.changed(set, append([]string{before[1], "--not"}, before[2:]...)...), f.differ(set, "HEAD", before[1])...)
+	case f.commit("refs/bisect/bad") == "":
+		return nil
+	}
+	f.target = anyCommit
+	return f.changed(set, "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
 }
 
 // stash is writes for stash.
