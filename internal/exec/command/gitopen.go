@@ -79,6 +79,16 @@ func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPla
 		maps.Copy(plan.states, line.States)
 		plan.Asked = append(plan.Asked, line.Asked...)
 	}
+	for _, name := range may { // what is too large to be put back is asked about
+		below := func(file string, _ []string) bool { return inside(file, name) }
+		root, _ := c.protectedAbove(name, s)
+		if _, ok := openedNow(root, name); !ok && len(plan.states) > 0 {
+			before := len(plan.states)
+			if maps.DeleteFunc(plan.states, below); len(plan.states) < before {
+				plan.Asked = append(plan.Asked, name)
+			}
+		}
+	}
 	protected := func(path string) bool {
 		return slices.ContainsFunc(s.Protect, func(p string) bool { return inside(path, p) })
 	}
