@@ -56,7 +56,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
-			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input}
+			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, By: named.By}
 			if seen[key] {
 				continue
 			}
@@ -68,7 +68,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: own || named.Access == policy.Read && nowhere(canonical)})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: own || named.Access == policy.Read && nowhere(canonical), By: named.By})
 		}
 	}
 	return to, nil

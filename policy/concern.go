@@ -182,11 +182,54 @@ func (c *call) targetsConcern() *Decision {
 			d := t.unresolved()
 			return &d
 		}
-		if d := t.namedConcern(); d != nil {
+		if d := t.namedConcern(); d != nil && t.r.Target.By == "" {
 			return d
 		}
 	}
-	return nil
+	return c.unnamedConcern()
+}
+
+// unnamedConcern returns the concern about the protected files that a program in the call changes
+// although the call does not name them, or nil.
+func (c *call) unnamedConcern() (d *Decision) {
+	var files []string
+	for _, t := range c.targets {
+		of := t.namedConcern()
+		if t.r.Target.By == "" || of == nil || c.r.Parts.Harmless {
+			continue
+		}
+		if of.Secret {
+			return of
+		}
+		if files = append(files, plain.Quote(t.real.path)); d != nil {
+			continue
+		}
+		d, of.Reason = of, t.r.Target.By
+		d.Next = "leave these files out, or ask the user to run it"
+		if rule, ok := t.suggestion(t.real.path); ok {
+			d.Next += " or to add allow rules such as " + rule + " to " + c.file()
+		}
+	}
+	if d == nil {
+		return nil
+	}
+	if more := len(files) - maxFiles; more > 0 {
+		files = append(files[:maxFiles], strconv.Itoa(more)+" more")
+	}
+	d.Reason += " would change " + listed(files) + "; protected names decide what programs run or trust"
+	return d
+}
+
+// maxFiles is the number of files that a reason names.
+const maxFiles = 10
+
+// listed joins texts as in "a, b and c".
+func listed(texts []string) string {
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
 }
 
 // inputConcern reports whether there is a concern about a file that a redirect reads.

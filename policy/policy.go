@@ -78,6 +78,7 @@ type Target struct {
 	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
 	Free      bool   // where calls may go without a rule: the session's folder for temporary files, or nothing is there
 	Access    Access
+	By        string // the program that changes it although the call does not name it; "": the call does
 }
 
 // Request holds everything about a call that a decision may depend on.

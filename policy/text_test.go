@@ -80,6 +80,31 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// TestUnnamedText checks the text about protected files that a call changes without naming them.
+func TestUnnamedText(t *testing.T) {
+	const end = "; protected names decide what programs run or trust"
+	const next = "leave these files out, or ask the user to run it or to add allow rules such as Edit(//ws/.npmrc) to /cfg/settings.json"
+	for _, tt := range []struct {
+		files        []string
+		rules        []entry
+		reason, next string
+	}{
+		{[]string{".npmrc"}, nil, "git would change /ws/.npmrc" + end, next},
+		{[]string{".npmrc", ".vscode/a", "x"}, nil, "git would change /ws/.npmrc and /ws/.vscode/a" + end, next},
+		{[]string{".npmrc", ".vscode/a"}, []entry{{"allow", "Edit(//ws/.vscode/**)"}, {"allow", "Bash"}}, "git would change /ws/.npmrc" + end, next},
+		{strings.Fields(".npmrc .vscode/a .vscode/b .vscode/c .vscode/d .vscode/e .vscode/f .vscode/g .vscode/h .vscode/i .vscode/j .vscode/k"), nil,
+			"git would change /ws/.npmrc, /ws/.vscode/a, /ws/.vscode/b, /ws/.vscode/c, /ws/.vscode/d, /ws/.vscode/e, /ws/.vscode/f, /ws/.vscode/g, /ws/.vscode/h, /ws/.vscode/i and 2 more" + end, next},
+	} {
+		r := request("Bash$ git x")
+		for _, file := range tt.files {
+			r.Parts.Targets = append(r.Parts.Targets, Target{Literal: "/ws/" + file, Canonical: "/ws/" + file, Access: Edit, By: "git"})
+		}
+		if d := New(world(ruleset(tt.rules...))).Decide(r); d.Behavior != Ask || d.Reason != tt.reason || d.Next != tt.next {
+			t.Errorf("%v\nwant %s; %s\nhave %s; %s", tt.files, tt.reason, tt.next, d.Reason, d.Next)
+		}
+	}
+}
+
 func TestTextsWithoutSettings(t *testing.T) {
 	for _, c := range []struct {
 		roots        []string

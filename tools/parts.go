@@ -24,6 +24,7 @@ type Parts struct {
 type NamedPath struct {
 	Path   string // absolute; not cleaned, since ".." after a link leaves the link's target
 	Access policy.Access
-	Glob   bool // Path is a shell pattern for the files it matches
-	Input  bool // a redirect reads it
+	Glob   bool   // Path is a shell pattern for the files it matches
+	Input  bool   // a redirect reads it
+	By     string // the program that changes it although the call does not name it; "": the call does
 }

@@ -42,8 +42,8 @@ func (b *Background) ConcurrencySafe() bool { return b.in.readOnly() && !b.in.ju
 func (b *Background) Destructive() bool { return b.in.judged.destructive() }
 
 // Parts returns the parts of the command.
-func (b *Background) Parts() *tools.Parts {
-	return b.in.judged.parts(b.o.Commands, b.in.Command, false)
+func (b *Background) Parts(env *tools.Env) *tools.Parts {
+	return b.in.judged.parts(env, b.o.Commands, b.in.Command, false)
 }
 
 // Check returns the decision of Bash, or nil if it has none.

@@ -174,7 +174,12 @@ func newBash(o Options) *tools.Tool {
 			}
 			return prepared{in, j}, err
 		},
-		Parts: func(_ *tools.Env, in prepared) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
+		Parts: func(env *tools.Env, in prepared) *tools.Parts {
+			if in.DisableSandbox {
+				env = nil
+			}
+			return in.judged.parts(env, o.Commands, in.Command, false)
+		},
 		Check: func(env *tools.Env, in prepared) *policy.Decision {
 			if in.DisableSandbox {
 				return unsandboxed(o.Commands)
@@ -226,8 +231,8 @@ func newReadOnly(o Options) *tools.Tool {
 			j := judge(env, o.Commands, in.Command)
 			return preparedReadOnly{in, j}, validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(nextBackground, "Bash"), j)
 		},
-		Parts: func(_ *tools.Env, in preparedReadOnly) *tools.Parts {
-			return in.judged.parts(o.Commands, in.Command, true)
+		Parts: func(env *tools.Env, in preparedReadOnly) *tools.Parts {
+			return in.judged.parts(env, o.Commands, in.Command, true)
 		},
 		Grants: func(_ *tools.Env, in preparedReadOnly, opens []policy.Target) ([]tools.Grant, error) {
 			return grants(o.Commands, in.judged, opens, true)

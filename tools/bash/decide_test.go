@@ -123,7 +123,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	t.Helper()
 	env := s.env()
 	j, harmless := judge(env, s.commands, shellsafe.Normalize(cmd)), tool == 1
-	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: harmless || j.readOnly(), Parts: complete(t, j.parts(s.commands, cmd, harmless))}
+	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: harmless || j.readOnly(), Parts: complete(t, j.parts(nil, s.commands, cmd, harmless))}
 	denied := false
 	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}
 	if s.uncontained {

@@ -52,7 +52,7 @@ func CheckInterpreter(o Options, env *tools.Env, rule string) *policy.Decision {
 func InterpreterParts(o Options, env *tools.Env, code string) *tools.Parts {
 	j := judge(env, o.Commands, code)
 	p := &tools.Parts{Text: code, Incomplete: cmp.Or(j.Unresolved, j.Incomplete), List: []policy.Part{{Text: "bash", Name: "bash"}}}
-	for _, part := range j.parts(o.Commands, code, false).List {
+	for _, part := range j.parts(nil, o.Commands, code, false).List {
 		p.List = append(p.List, policy.Part{
 			Text: part.Text, Name: part.Name, Forms: part.Forms, KnownPrefix: part.KnownPrefix, Possible: part.Possible, Caseless: part.Caseless,
 		})

@@ -20,7 +20,9 @@ type judged struct {
 	syntax     string              // syntax error of the command; "" if it has none
 	powerShell *powershell.Command // set for PowerShell; Analysis is then empty
 	terminal   bool                // whether the command gets a terminal
-	distrust   string              // why the command may change something although its text only reads; "" if it may not
+	gitPlan    *command.GitPlan    // what git in it would do to protected files, once gitPlanned
+	gitPlanned bool
+	distrust   string // why the command may change something although its text only reads; "" if it may not
 }
 
 // judge analyses a command as it would run in the session.

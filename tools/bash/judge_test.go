@@ -232,7 +232,7 @@ func TestDestructive(t *testing.T) {
 		}
 	}
 	var none *judged
-	if !none.destructive() || none.readOnly() || none.parts(nil, "", true).Unresolved == "" {
+	if !none.destructive() || none.readOnly() || none.parts(nil, nil, "", true).Unresolved == "" {
 		t.Error("what was not judged is trusted")
 	}
 }

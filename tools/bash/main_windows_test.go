@@ -202,7 +202,7 @@ func TestWindowsParts(t *testing.T) {
 	} {
 		env := windowsEnv(root, root)
 		j := judge(env, o.Commands, cmd)
-		p := j.parts(o.Commands, cmd, false)
+		p := j.parts(nil, o.Commands, cmd, false)
 		if j.readOnly() {
 			t.Errorf("%s: only reads", cmd)
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // parts returns the command in the form that the policy judges. With harmless, the
-// kernel prevents changes by the call.
-func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.Parts {
+// kernel prevents changes by the call. Without env, git in it is not planned.
+func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmless bool) *tools.Parts {
 	if j == nil {
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
@@ -23,6 +23,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
+	commands := c
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
@@ -53,6 +54,9 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	p.Edits = p.Edits && edits > 0
 	p.name(j.Reads, policy.Read, j.dir)
 	p.name(j.Writes, policy.Edit, j.dir)
+	if env != nil && !harmless {
+		p.planGit(env, commands, j)
+	}
 	p.Edits = p.Edits && !j.removesRoot() && runtime.GOOS != "windows" // roots are spelled differently there
 	return p.Parts
 }

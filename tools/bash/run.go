@@ -113,10 +113,8 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	}
 	if !c.judged.readOnly() || c.readOnly {
 		s.Proxy = c.serve
-		for _, one := range c.judged.Analysis.Commands {
-			if one.Name == "git" && one.Literal && !c.readOnly {
-				s.Git = append(s.Git, one.Words[1:])
-			}
+		if !c.readOnly {
+			s.Git = c.judged.gitPlan
 		}
 		return s, nil
 	}

@@ -97,11 +97,11 @@ func New(o Options) *tools.Tool {
 			}
 			return "Bash"
 		},
-		Parts: func(_ *tools.Env, in prepared) *tools.Parts {
+		Parts: func(env *tools.Env, in prepared) *tools.Parts {
 			if in.command == nil {
 				return nil
 			}
-			return in.command.Parts()
+			return in.command.Parts(env)
 		},
 		Check: func(env *tools.Env, in prepared) *policy.Decision {
 			if in.command == nil {

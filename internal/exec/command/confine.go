@@ -79,8 +79,11 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 			p.Instead, p.Protect = c.guard.lend(e.guarded, p.Protect, temp, fixed)
 		}
 		p.Protect = slices.Concat(p.Protect, s.Protect, c.foreign(s.Workspace))
-		if tried.Mounts && len(s.Git) > 0 {
+		if tried.Mounts && s.Git != nil {
 			p.Protect = e.openForGit(s, p.Protect)
+		}
+		if tried.Mounts {
+			e.guarded.noticeMounted(p.Protect)
 		}
 		if s.server && !s.watched {
 			// It runs for hours, in which the user may make such names.

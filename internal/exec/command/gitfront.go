@@ -30,9 +30,9 @@ func (e *enclosure) frontGit(p *sandbox.Policy, s Spec) error {
 		paths.Plan, paths.Closed, paths.Opened = true, tracked(s.Protect), s.opened
 	} else if !p.ReadOnly {
 		paths.Closed = tracked(p.Protect)
-		paths.States = map[string][]string{}
+		paths.Shown, paths.States = s.Git.refused(s.Grants), map[string][]string{}
 		for _, o := range e.openings {
-			paths.Opened = append(paths.Opened, o.Path)
+			paths.Opened, paths.Agreed = append(paths.Opened, o.Path), append(paths.Agreed, o.Agreed...)
 			maps.Copy(paths.States, o.States)
 		}
 	}

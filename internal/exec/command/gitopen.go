@@ -3,12 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"hash"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/exec/gitconfig"
 	"mcp-toolset/internal/exec/gitfront"
 	"mcp-toolset/internal/text/plain"
 )
@@ -25,10 +21,28 @@ import (
 // Git commands that the text of a command shows may change protected names, such as .vscode,
 // to what a commit has that was there before. A plan, in the sandbox, finds the names, which
 // are then opened for the command. Each file in them must be afterwards as it was before, or
-// as one of these commits has it; otherwise it is put back.
+// as one of these commits has it; otherwise it is put back. What the plan does not know to end
+// like that is asked about before the command.
+
+// GitCall is a git command that the text of a command shows.
+type GitCall struct {
+	Words            []string // arguments of git
+	Dirs             []string // folders in which it may run; empty: not known
+	Input, InputFile string   // its standard input, or the file that it comes from
+}
+
+// Writes reports whether the command may write files that git tracks.
+func (g GitCall) Writes() bool { return gitfront.Writes(g.Words, gitconfig.PlainSetting) }
+
+// GitPlan describes what git commands would do to protected files.
+type GitPlan struct {
+	states map[string][]string // what commits have, by file; see gitfront.Planned
+	Asked  []string            // files that git changes only if grants open them
+}
 
 // opening is a protected name that git in a command may change.
 type opening struct {
+	Root   string // the root that it is below
 	Path   string
 	Before map[string]openedFile // its files before the command, by absolute path
 	States map[string][]string   // see gitfront.Paths
@@ -47,13 +61,49 @@ const (
 	planTime    = 10 * time.Second
 )
 
-// openForGit opens the protected names that the git commands of a command change, as far as
-// commits decide what they become. It returns what stays protected. Nothing is opened while
-// other commands run: a mount on a file is gone for them when git replaces the file.
-func (e *enclosure) openForGit(s Spec, protect []string) []string {
-	g := &e.commands.guard
-	calls := slices.DeleteFunc(slices.Clone(s.Git), func(words []string) bool { return !gitfront.Opens(words) })
-	var may []string
+// PlanGit returns what git commands of a command would do to the protected files of s, or nil for
+// nothing. It runs git in the sandbox.
+func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPlan {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(call GitCall) bool { return !call.Writes() })
+	report := c.Report(ctx)
+	tracked := slices.ContainsFunc(s.Protect, func(path string) bool { return !inGitFolder(path) && inRepository(path) })
+	if len(calls) == 0 || !tracked || !report.Write.Coverage.Mounts || report.ReadOnly.Err != nil || len(c.gits()) == 0 {
+		return nil
+	}
+	may := c.mayOpen(s, s.Protect)
+	if c.guard.others(nil) || slices.ContainsFunc(calls, func(call GitCall) bool { return gitfront.Elsewhere(call.Words) }) {
+		may = nil
+	}
+	plan := &GitPlan{states: map[string][]string{}}
+	for _, line := range c.planned(ctx, s, calls, may) {
+		maps.Copy(plan.states, line.States)
+		plan.Asked = append(plan.Asked, line.Asked...)
+	}
+	for _, name := range may { // what is too large to be put back is asked about
+		below := func(file string, _ []string) bool { return inside(file, name) }
+		root, _ := c.protectedAbove(name, s)
+		if _, ok := openedNow(root, name); !ok && len(plan.states) > 0 {
+			before := len(plan.states)
+			if maps.DeleteFunc(plan.states, below); len(plan.states) < before {
+				plan.Asked = append(plan.Asked, name)
+			}
+		}
+	}
+	protected := func(path string) bool {
+		return slices.ContainsFunc(s.Protect, func(p string) bool { return inside(path, p) })
+	}
+	plan.Asked = slices.DeleteFunc(plan.Asked, func(path string) bool { return !protected(path) })
+	slices.Sort(plan.Asked)
+	plan.Asked = slices.Compact(plan.Asked)
+	if len(plan.states)+len(plan.Asked) == 0 {
+		return nil
+	}
+	return plan
+}
+
+// mayOpen returns the protected names of a command, below a root, that git may change without a
+// question: no rule of the user protects something in them, and git runs none of it.
+func (c *Commands) mayOpen(s Spec, protect []string) (out []string) {
 	for _, path := range s.Protect {
 		same := 0
 		for _, other := range protect {
@@ -61,29 +111,54 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 				same++ // also a rule of the user, or a program that git runs
 			}
 		}
-		if same == 1 && slices.Contains(s.Names, filepath.Base(path)) && slices.Contains(e.commands.config.Roots, filepath.Dir(path)) {
-			may = append(may, path)
+		if _, name := c.protectedAbove(path, s); same == 1 && name == path {
+			out = append(out, path)
 		}
 	}
-	if len(calls) == 0 || len(may) == 0 || s.Workspace != nil || g.others(e.guarded) {
-		return protect
-	}
+	return out
+}
+
+// openForGit opens the protected names that the git commands of a command change, as far as
+// commits decide what they become. It returns what stays protected. Nothing is opened while
+// other commands run: a mount on a file is gone for them when git replaces the file. Of names that
+// grants opened for git, everything but the files that the user agreed to must stay, too.
+func (e *enclosure) openForGit(s Spec, protect []string) []string {
+	g := &e.commands.guard
 	opened := map[string]*opening{}
-	for name, states := range e.commands.planGit(s, calls, may, protect) {
-		i := slices.IndexFunc(may, func(m string) bool { return inside(name, m) })
-		if i < 0 {
-			continue
-		}
-		o := opened[may[i]]
-		if o == nil {
-			before, ok := openedNow(may[i])
-			if !ok {
-				continue
+	open := func(root, name string) *opening {
+		if opened[name] == nil {
+			if before, ok := openedNow(root, name); ok {
+				opened[name] = &opening{Root: root, Path: name, Before: before, States: map[string][]string{}}
 			}
-			o = &opening{Path: may[i], Before: before, States: map[string][]string{}}
-			opened[may[i]] = o
 		}
-		o.States[name] = states
+		return opened[name]
+	}
+	for _, grant := range s.Grants {
+		if root, name := e.commands.protectedAbove(grant.Path, s); grant.Change && name != "" && name != grant.Path && slices.Contains(s.Git.Asked, grant.Path) {
+			if o := open(root, name); o != nil {
+				o.Agreed = append(o.Agreed, grant.Path)
+			}
+		}
+	}
+	for _, grant := range s.Grants { // what else of the command needs a name opens it as a whole
+		maps.DeleteFunc(opened, func(name string, o *opening) bool {
+			return grant.Change && (inside(grant.Path, name) || inside(name, grant.Path)) && !slices.Contains(o.Agreed, grant.Path)
+		})
+	}
+	may := e.commands.mayOpen(s, protect)
+	if g.others(e.guarded) {
+		may = nil
+	}
+	for file, states := range s.Git.states {
+		if i := slices.IndexFunc(may, func(name string) bool { return inside(file, name) }); i >= 0 {
+			root, name := e.commands.protectedAbove(may[i], s)
+			open(root, name)
+		}
+		for name, o := range opened {
+			if inside(file, name) {
+				o.States[file] = states
+			}
+		}
 	}
 	e.openings = slices.Collect(maps.Values(opened))
 	g.mu.Lock()
@@ -93,32 +168,68 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 	return slices.DeleteFunc(slices.Clone(protect), func(path string) bool { return opened[path] != nil })
 }
 
+// protectedAbove returns the protected name below a root of a command that is path or holds it,
+// and the root; "" if there is none.
+func (c *Commands) protectedAbove(path string, s Spec) (root, protected string) {
+	roots := c.config.Roots
+	if s.Workspace != nil {
+		roots = s.Workspace.roots()
+	}
+	for _, root := range roots {
+		for _, name := range c.config.Names {
+			if protected := filepath.Join(root, name); inside(path, protected) {
+				return root, protected
+			}
+		}
+	}
+	return "", ""
+}
+
+// refused reports whether the user did not agree to something that git would change.
+func (p *GitPlan) refused(grants []Grant) bool {
+	return p != nil && slices.ContainsFunc(p.Asked, func(path string) bool {
+		return !slices.ContainsFunc(grants, func(g Grant) bool { return g.Change && inside(path, g.Path) })
+	})
+}
+
 // others reports whether further commands run.
 func (g *guard) others(w *watched) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.running) > 1 || !g.running[w]
+	return len(g.running) > 1 || len(g.running) == 1 && !g.running[w]
 }
 
-// planGit returns the states of the files, in the protected names may, that git commands would
-// change. It returns none if one of the commands cannot be planned.
-func (c *Commands) planGit(s Spec, calls [][]string, may, protect []string) map[string][]string {
-	programs := c.gits()
-	if len(programs) == 0 {
-		return nil
-	}
+// planned runs a plan of git commands in the sandbox, where the protected names may can be opened.
+// It returns nothing if that fails.
+func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []string) (out []gitfront.Planned) {
 	script := ""
-	for _, words := range calls {
-		script += quote(programs[0])
-		for _, word := range words {
-			script += " " + quote(word)
+	for i, call := range calls {
+		text := quote(c.gits()[0])
+		if away, _ := gitfront.Stash(call.Words); away && slices.ContainsFunc(calls[i:], func(g GitCall) bool { _, back := gitfront.Stash(g.Words); return back }) {
+			text = gitfront.Undone + "=1 " + text
 		}
-		script += " </dev/null 2>/dev/null\n"
+		for _, word := range call.Words {
+			text += " " + quote(word)
+		}
+		switch {
+		case call.InputFile != "":
+			text += " <" + quote(call.InputFile)
+		case call.Input != "":
+			text = "printf %s " + quote(call.Input) + " | " + text
+		default:
+			text += " </dev/null"
+		}
+		if len(call.Dirs) == 0 {
+			call.Dirs = []string{s.Dir}
+		}
+		for _, dir := range call.Dirs {
+			script += "(cd " + quote(dir) + " && " + text + ") 2>/dev/null\n"
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), planTime)
+	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
-	closed := slices.DeleteFunc(slices.Clone(protect), func(path string) bool { return slices.Contains(may, path) })
-	r, err := c.Start(ctx, Spec{Script: script, Dir: s.Dir, Owner: "guard", Name: "guard", ReadOnly: true, Hide: s.Hide, Protect: closed, plan: true, opened: may})
+	closed := slices.DeleteFunc(slices.Clone(s.Protect), func(path string) bool { return slices.Contains(may, path) })
+	r, err := c.Start(ctx, Spec{Script: script, Dir: s.Dir, Workspace: s.Workspace, Owner: "guard", Name: "guard", ReadOnly: true, Hide: s.Hide, Protect: closed, plan: true, opened: may})
 	if err != nil {
 		return nil
 	}
@@ -130,29 +241,32 @@ func (c *Commands) planGit(s Spec, calls [][]string, may, protect []string) map[
 	if err != nil || !whole || res.EndReason != ByItself {
 		return nil
 	}
-	out := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
-		var states map[string][]string
-		if json.Unmarshal([]byte(line), &states) == nil {
-			maps.Copy(out, states)
+		var one gitfront.Planned
+		if json.Unmarshal([]byte(line), &one) == nil {
+			out = append(out, one)
 		}
 	}
 	return out
 }
 
-// openedNow returns the files at a path and below it; false if they are too many or too large,
+// openedNow returns the files at a path in a folder, and below it; false if they are too many or too large,
 // or something else is there.
-func openedNow(top string) (map[string]openedFile, bool) {
-	root, err := os.OpenRoot(filepath.Dir(top))
+func openedNow(folder, top string) (map[string]openedFile, bool) {
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, false
 	}
 	defer root.Close()
+	rel, err := filepath.Rel(folder, top)
+	if err != nil {
+		return nil, false
+	}
 	out, size := map[string]openedFile{}, int64(0)
-	if target, err := root.Readlink(filepath.Base(top)); err == nil {
+	if target, err := root.Readlink(rel); err == nil {
 		return map[string]openedFile{top: {"120000", []byte(target)}}, true
 	}
-	err = fs.WalkDir(root.FS(), filepath.Base(top), func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), filepath.ToSlash(rel), func(name string, d fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {
 			return nil
 		}
@@ -192,13 +306,7 @@ func (f openedFile) has(state string) bool {
 	if mode != f.Mode {
 		return false
 	}
-	var h hash.Hash = sha1.New()
-	if len(blob) > 40 {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", len(f.Text))
-	h.Write(f.Text)
-	return hex.EncodeToString(h.Sum(nil)) == blob
+	return gitfront.Blob(f.Text, len(blob)) == blob
 }
 
 // judgeOpenings puts the files back that running commands changed in openings to what no
@@ -212,7 +320,16 @@ func (g *guard) judgeOpenings(bases []string, ended []*watched) {
 }
 
 func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) {
-	now, ok := openedNow(o.Path)
+	for _, above := range between(o.Root, o.Path) {
+		at, err := lookAt(above)
+		if err == nil && at.kind&fs.ModeSymlink != 0 {
+			if g.quarantine(above, bases) != nil {
+				return
+			}
+			g.tell([]*watched{w}, above)
+		}
+	}
+	now, ok := openedNow(o.Root, o.Path)
 	if !ok {
 		if !done || g.quarantine(o.Path, bases) != nil {
 			return
@@ -232,20 +349,20 @@ func (g *guard) judgeOpening(w *watched, o *opening, bases []string, done bool) 
 		for name := range now {
 			single(name, bases)
 		}
-		if !maps.EqualFunc(now, o.Before, openedFile.equal) {
+		if slices.ContainsFunc(names, func(name string) bool { return o.changed(name, now) && !slices.Contains(o.Agreed, name) }) {
 			w.tellRestored(plain.Line(o.Path) + " is protected; git made it what an earlier commit has")
 		}
 		o.Before = now
 	}
 	for _, name := range bad {
-		if !done && !g.settled(filepath.Dir(o.Path), name) || w.until != 0 && madeSince(name, w.until) {
+		if !done && !g.settled(o.Root, name) || w.until != 0 && madeSince(name, w.until) {
 			continue
 		}
 		if exists(name) && g.quarantine(name, bases) != nil {
 			continue
 		}
 		if f, had := o.Before[name]; had {
-			if err := f.write(filepath.Dir(o.Path), name); err != nil {
+			if err := f.write(o.Root, name); err != nil {
 				g.log.Warn("a protected file could not be put back", "file", name, "err", err)
 			}
 		}
@@ -270,14 +387,20 @@ func single(name string, bases []string) {
 // allows reports whether a file may be as it is now.
 func (o *opening) allows(name string, now map[string]openedFile) bool {
 	f, there := now[name]
-	before, had := o.Before[name]
 	switch {
-	case slices.Contains(o.Agreed, name), there == had && f.equal(before):
+	case slices.Contains(o.Agreed, name), !o.changed(name, now):
 		return true
 	case !there:
 		return slices.Contains(o.States[name], gitfront.Absent)
 	}
 	return slices.ContainsFunc(o.States[name], f.has)
+}
+
+// changed reports whether a file is not as it was before.
+func (o *opening) changed(name string, now map[string]openedFile) bool {
+	f, there := now[name]
+	before, had := o.Before[name]
+	return there != had || !f.equal(before)
 }
 
 // write makes the file again in a folder, in which no link is followed out.

@@ -89,7 +89,9 @@ func TestGitOpens(t *testing.T) {
 				}
 			}
 			protected := filepath.Join(here, ".vscode")
-			said, res := run(t, c, Spec{Script: who + tt.script, Names: plantNames, Protect: []string{protected, filepath.Join(here, ".npmrc")}, Git: tt.git})
+			s := Spec{Script: who + tt.script, Dir: here, Names: plantNames, Protect: []string{protected, filepath.Join(here, ".npmrc")}}
+			s.Git = c.PlanGit(t.Context(), s, gitCalls(tt.git...))
+			said, res := run(t, c, s)
 			if refused := strings.Contains(said, "Nothing was changed"); refused != (tt.how == isRefused) {
 				t.Errorf("refused: %v", refused)
 			}
@@ -122,6 +124,13 @@ func TestGitOpens(t *testing.T) {
 	}
 }
 
+func gitCalls(words ...[]string) (out []GitCall) {
+	for _, w := range words {
+		out = append(out, GitCall{Words: w})
+	}
+	return out
+}
+
 // TestGitOpensLinks checks that a command leaves no further name of a file that was opened.
 func TestGitOpensLinks(t *testing.T) {
 	c, root := guardedCommands(t, func(c *Config) { c.Names = plantNames })
@@ -130,7 +139,8 @@ func TestGitOpensLinks(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(string(out))
 	}
-	s := Spec{Names: plantNames, Protect: []string{root + "/.vscode", root + "/.npmrc"}, Git: [][]string{{"checkout", "-q", "feat"}}}
+	s := Spec{Names: plantNames, Protect: []string{root + "/.vscode", root + "/.npmrc"}, Dir: root}
+	s.Git = c.PlanGit(t.Context(), s, gitCalls([]string{"checkout", "-q", "feat"}))
 	s.Script = "git checkout -q feat && ln .vscode/settings.json link"
 	if said, res := run(t, c, s); res.Code != 0 {
 		t.Fatal(said)
@@ -152,11 +162,11 @@ func TestGitOpensKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, _ := killed.begin(nil, []string{root})
-	before, ok := openedNow(root + "/.vscode")
+	before, ok := openedNow(root, root+"/.vscode")
 	if !ok {
 		t.Fatal("not read")
 	}
-	w.openings = []*opening{{Path: root + "/.vscode", Before: before}}
+	w.openings = []*opening{{Root: root, Path: root + "/.vscode", Before: before}}
 	killed.record()
 	if err := write(root, ".vscode/settings.json", "evil\n"); err != nil {
 		t.Fatal(err)

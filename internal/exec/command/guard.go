@@ -54,8 +54,9 @@ type watched struct {
 	since    int64             // start of the command, in ns
 	cut      bool              // whether the scan at its start was incomplete
 	removed  []string
-	opened   []string   // protected paths that grants let it change
-	openings []*opening // protected names that git in it may change
+	opened   []string          // protected paths that grants let it change
+	openings []*opening        // protected names that git in it may change
+	mounted  map[string]uint64 // inodes of the files that mounts protect from it
 	// restored lists facts on what was put back as it was, or not carried over.
 	restored []string
 
@@ -206,6 +207,7 @@ func (g *guard) end(w *watched) []string {
 	defer g.mu.Unlock()
 	g.look([]*watched{w})
 	w.takeBack()
+	w.nameReplaced()
 	delete(g.running, w)
 	if len(g.running) == 0 && g.timer != nil {
 		g.timer.Stop()

@@ -39,9 +39,9 @@ type Spec struct {
 	// Names lists protected names, of Config.Names, that the command must not make in a
 	// root or the top folder of a repository.
 	Names []string
-	// Git lists the arguments of the git commands that Script shows. Protected names that they
-	// change to what a commit has are opened for the command.
-	Git [][]string
+	// Git is the plan of the git commands that Script shows. Protected names that they change to
+	// what a commit has are opened for the command.
+	Git *GitPlan
 	// Grants lists accesses for a confined command; they override hidden and protected
 	// paths.
 	Grants []Grant

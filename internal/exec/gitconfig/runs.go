@@ -137,6 +137,21 @@ func (j Judge) plainKey(k Key) bool {
 	return !slices.Contains(notPlain, name) && (table[name] || table[k.Section+" *"])
 }
 
+// PlainSetting reports whether git runs no program of the text of a setting, as its flag -c takes
+// it. Editors count as plain, since only what changes a repository runs them.
+func PlainSetting(text string) bool {
+	name, _, _ := strings.Cut(text, "=")
+	first, last := strings.IndexByte(name, '.'), strings.LastIndexByte(name, '.')
+	if first < 0 {
+		return false
+	}
+	k := Key{Section: strings.ToLower(name[:first]), Name: strings.ToLower(name[last+1:])}
+	if last > first {
+		k.Sub = name[first+1 : last]
+	}
+	return (Judge{}).plainKey(k) || k.String() == "core.editor" || k.String() == "sequence.editor"
+}
+
 // special reports whether a setting is harmless with this value, although others of its key are
 // not.
 func (j Judge) special(e Entry) bool {

@@ -34,7 +34,9 @@ type Paths struct {
 	// States: for each absolute path, what commits before the command have there.
 	Opened []string
 	States map[string][]string
-	Plan   bool // print the States of opened paths that git would write, and run nothing
+	Agreed []string // files below Opened that the user lets the command change
+	Shown  bool     // the user did not agree although the text of the command shows git
+	Plan   bool     // print a Planned, and run nothing
 }
 
 // Stub returns the shell script that is mounted over the git with a number. For a plan, Run gets
@@ -97,7 +99,7 @@ func Run(args []string) int {
 		return f.plan()
 	}
 	if touched, hidden := f.touched(); len(touched) > 0 {
-		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden))
+		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden, f.next()))
 		return 128
 	}
 	if len(f.hidden) == 0 || !slices.Contains(viewing, f.verb) && !slices.Contains(indexing, f.verb) {
@@ -106,8 +108,9 @@ func Run(args []string) int {
 	return f.view(words)
 }
 
-// refusal is the error for a subcommand that would write some paths.
-func refusal(verb string, paths []string, hidden bool) string {
+// refusal is the error for a subcommand that would write some paths. next is the next step for
+// protected ones.
+func refusal(verb string, paths []string, hidden bool, next string) string {
 	more := ""
 	if len(paths) > 5 {
 		more = fmt.Sprintf(" and %d more", len(paths)-5)
@@ -117,17 +120,28 @@ func refusal(verb string, paths []string, hidden bool) string {
 	if hidden {
 		return fmt.Sprintf("fatal: git %s would write %s, which the user's rules hide from commands. Nothing was changed; name the other files, as in git commit FILES, or ask the user to run it\n", verb, list)
 	}
-	return fmt.Sprintf("fatal: git %s would change %s, which is protected. Nothing was changed; ask the user to run it\n", verb, list)
+	return fmt.Sprintf("fatal: git %s would change %s, which is protected. Nothing was changed; %s\n", verb, list, next)
+}
+
+// next returns the next step after a refusal. What the text of a command shows is planned, and
+// opened or asked about.
+func (f *front) next() string {
+	const so = ": then it is opened, or the user is asked"
+	before, after := f.operands()
+	switch {
+	case f.Shown:
+		return "ask the user to run it"
+	case strings.HasPrefix(os.Getenv("GIT_REFLOG_ACTION"), "pull"):
+		return "it was fetched, so run git " + f.verb + " FETCH_HEAD as a command of its own" + so
+	case (f.verb == "am" || f.verb == "apply") && (len(before)+len(after) == 0 || slices.Contains(before, "-")):
+		return "store the patch in a file and run git " + f.verb + " FILE as a command of its own" + so
+	}
+	return "run this git " + f.verb + " as a command of its own, in literal words" + so
 }
 
 // parse splits git's arguments and expands an alias.
 func (f *front) parse(words []string) {
-	i := 0
-	for ; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
-		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"}, words[i]) {
-			i++
-		}
-	}
+	i := globals(words)
 	if i >= len(words) {
 		return
 	}
@@ -159,13 +173,17 @@ func (f *front) find() error {
 	f.top = strings.TrimSuffix(out, "\n")
 	below := func(paths []string) (out []string) {
 		for _, path := range paths {
+			if f.top == path || strings.HasPrefix(f.top, path+"/") {
+				return []string{""} // all of the working tree
+			}
 			if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(f.top, "/")+"/"); ok && rel != ".git" && !strings.HasPrefix(rel, ".git/") {
 				out = append(out, rel)
 			}
 		}
 		return out
 	}
-	f.closed, f.hidden, f.opened = below(f.Closed), below(f.Hidden), below(f.Opened)
+	f.closed, f.opened = below(f.Closed), below(f.Opened)
+	f.hidden = slices.DeleteFunc(below(f.Hidden), func(path string) bool { return path == "" })
 	if len(f.closed)+len(f.hidden)+len(f.opened) == 0 {
 		return os.ErrNotExist
 	}
@@ -198,10 +216,15 @@ func split(out string) []string {
 
 // git runs the real git, with the flags before the subcommand, and returns its output.
 func (f *front) git(args ...string) (string, error) {
+	out, err := f.command(args...).Output()
+	return string(out), err
+}
+
+// command returns the command of git.
+func (f *front) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-c", "core.fsmonitor=false", "-c", "diff.ignoreSubmodules=all"}, args)...)
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=0", "GIT_NOGLOB_PATHSPECS=0", "GIT_ICASE_PATHSPECS=0", "LC_ALL=C")
-	out, err := cmd.Output()
-	return string(out), err
+	return cmd
 }
 
 // line returns the first line that git prints; "" if it fails.

@@ -9,12 +9,35 @@ func TestRefusal(t *testing.T) {
 		hidden bool
 		want   string
 	}{
-		{[]string{".npmrc"}, false, "fatal: git merge would change .npmrc, which is protected. Nothing was changed; ask the user to run it\n"},
-		{[]string{"1", "2", "3", "4", "5", "6", "7"}, false, "fatal: git merge would change 1, 2, 3, 4, 5 and 2 more, which is protected. Nothing was changed; ask the user to run it\n"},
+		{[]string{".npmrc"}, false, "fatal: git merge would change .npmrc, which is protected. Nothing was changed; NEXT\n"},
+		{[]string{"1", "2", "3", "4", "5", "6", "7"}, false, "fatal: git merge would change 1, 2, 3, 4, 5 and 2 more, which is protected. Nothing was changed; NEXT\n"},
 		{[]string{".env"}, true, "fatal: git merge would write .env, which the user's rules hide from commands. Nothing was changed; name the other files, as in git commit FILES, or ask the user to run it\n"},
 	} {
-		if got := refusal("merge", tt.paths, tt.hidden); got != tt.want {
+		if got := refusal("merge", tt.paths, tt.hidden, "NEXT"); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// TestNext checks the next steps after a refusal.
+func TestNext(t *testing.T) {
+	const so = ": then it is opened, or the user is asked"
+	for _, tt := range []struct {
+		f      front
+		action string // of GIT_REFLOG_ACTION
+		want   string
+	}{
+		{front{verb: "checkout", rest: []string{"b"}}, "", "run this git checkout as a command of its own, in literal words" + so},
+		{front{verb: "checkout", Paths: Paths{Shown: true}}, "", "ask the user to run it"},
+		{front{verb: "merge", rest: []string{"FETCH_HEAD"}}, "pull -q", "it was fetched, so run git merge FETCH_HEAD as a command of its own" + so},
+		{front{verb: "rebase", rest: []string{"--onto", "1", "1"}}, "pull --rebase", "it was fetched, so run git rebase FETCH_HEAD as a command of its own" + so},
+		{front{verb: "am"}, "", "store the patch in a file and run git am FILE as a command of its own" + so},
+		{front{verb: "apply", rest: []string{"--index", "-"}}, "", "store the patch in a file and run git apply FILE as a command of its own" + so},
+		{front{verb: "apply", rest: []string{"p"}}, "", "run this git apply as a command of its own, in literal words" + so},
+	} {
+		t.Setenv("GIT_REFLOG_ACTION", tt.action)
+		if got := tt.f.next(); got != tt.want {
+			t.Errorf("%s %q: got %q, want %q", tt.f.verb, tt.f.rest, got, tt.want)
 		}
 	}
 }

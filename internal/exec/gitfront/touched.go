@@ -22,10 +22,11 @@ func (f *front) touched() (paths []string, hidden bool) {
 		return paths, true
 	}
 	f.target, f.ours = "", nil
-	if paths = f.writes(f.opened, true); len(paths) > 0 && !f.settles(paths) {
-		return paths, false
+	paths = slices.DeleteFunc(f.writes(f.opened, true), func(path string) bool { return slices.Contains(f.Agreed, filepath.Join(f.top, path)) })
+	if len(paths) > 0 {
+		paths = f.unsettled(paths)
 	}
-	return nil, false
+	return paths, false
 }
 
 // has reports whether one of some flags is among the words before --.
@@ -34,11 +35,25 @@ func (f *front) has(flags ...string) bool {
 		if w == "--" {
 			return false
 		}
-		if name, _, _ := strings.Cut(w, "="); slices.Contains(flags, name) {
-			return true
+		name, _, _ := strings.Cut(w, "=")
+		for _, flag := range append(letters(w), name) {
+			if slices.Contains(flags, flag) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// letters returns the flags of one letter that a word joins, as in -qu.
+func letters(w string) (out []string) {
+	if len(w) < 3 || w[0] != '-' || strings.Trim(w[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return nil
+	}
+	for _, c := range w[1:] {
+		out = append(out, "-"+string(c))
+	}
+	return out
 }
 
 // operands returns the words that are no flags before --, and those after it. values lists
@@ -48,7 +63,7 @@ func (f *front) operands(values ...string) (before, after []string) {
 		switch w := f.rest[i]; {
 		case w == "--":
 			return before, append([]string{}, f.rest[i+1:]...)
-		case slices.Contains(values, w):
+		case slices.Contains(values, w), len(letters(w)) > 0 && slices.Contains(values, "-"+w[len(w)-1:]):
 			i++
 		case w == "-" || !strings.HasPrefix(w, "-"):
 			before = append(before, w)
@@ -152,7 +167,12 @@ func (f *front) writes(set []string, readable bool) []string {
 				source = f.rest[i+1]
 			}
 		}
+		if source == "" && f.has("--staged", "-S") {
+			source = "HEAD"
+		}
 		return f.files(set, readable, source, append(before, after...))
+	case "bisect":
+		return f.bisect(set)
 	case "reset":
 		to := head()
 		before, _ := f.operands()
@@ -176,7 +196,8 @@ func (f *front) writes(set []string, readable bool) []string {
 		return out
 	case "merge":
 		if f.has("--abort") {
-			return f.local(set, head(), readable)
+			f.target = head()
+			return f.local(set, f.target, readable)
 		}
 		before, _ := f.operands("-m", "-F", "-s", "-X", "--into-name")
 		if len(before) == 0 && !f.has("--continue", "--quit") {
@@ -194,7 +215,14 @@ func (f *front) writes(set []string, readable bool) []string {
 		return f.rebase(set, readable)
 	case "cherry-pick", "revert":
 		if f.has("--abort", "--skip") {
-			return f.local(set, head(), readable)
+			to := head()
+			if first, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/head")); err == nil && f.has("--abort") && readable {
+				to = strings.TrimSpace(string(first))
+			}
+			if f.has("--abort") {
+				f.target = to
+			}
+			return f.local(set, to, readable)
 		}
 		before, _ := f.operands("-m", "--mainline", "-X", "--strategy-option", "--strategy")
 		if len(before) == 0 {
@@ -221,10 +249,19 @@ func (f *front) writes(set []string, readable bool) []string {
 		if f.verb == "rm" && f.has("--cached") && readable || f.has("-n", "--dry-run") {
 			return nil
 		}
-		if f.verb == "mv" && len(specs) > 0 {
-			specs = specs[:len(specs)-1]
+		if f.verb != "mv" || len(specs) == 0 {
+			return f.within(f.below(set), specs, "")
 		}
-		return f.within(f.below(set), specs, "")
+		to := specs[len(specs)-1]
+		out := f.within(f.below(set), specs[:len(specs)-1], "")
+		if at, err := filepath.Abs(f.in(to)); err == nil && readable {
+			if rel, err := filepath.Rel(f.top, at); err == nil && slices.ContainsFunc(set, func(p string) bool { return rel == p || strings.HasPrefix(rel, p+"/") }) {
+				out = append(out, rel)
+			}
+		}
+		return out
+	case "filter-branch":
+		return f.below(set)
 	case "checkout-index":
 		if readable {
 			if !f.has("-f", "--force") {
@@ -262,7 +299,7 @@ func (f *front) checkout(set []string, readable bool) []string {
 			to = f.line("for-each-ref", "--format=%(objectname)", "refs/remotes/*/"+before[0])
 		}
 	}
-	if f.verb == "checkout" && (after != nil || len(before) > 1 || len(before) == 1 && to == "" || f.has("--pathspec-from-file")) {
+	if f.verb == "checkout" && (len(after) > 0 || len(before) > 1 || len(before) == 1 && to == "" || f.has("--pathspec-from-file")) {
 		specs, source := append(before, after...), ""
 		if to != "" {
 			specs, source = append(before[1:], after...), before[0]
@@ -314,6 +351,10 @@ func (f *front) rebase(set []string, readable bool) []string {
 			onto, err := os.ReadFile(filepath.Join(dir, "onto"))
 			from, failed := os.ReadFile(filepath.Join(dir, "orig-head"))
 			if err == nil && failed == nil {
+				if readable && f.has("--abort") {
+					f.target = strings.TrimSpace(string(from))
+					return f.local(set, f.target, readable)
+				}
 				return f.changed(set, strings.TrimSpace(string(onto))+"..."+strings.TrimSpace(string(from)))
 			}
 		}
@@ -341,6 +382,9 @@ func (f *front) rebase(set []string, readable bool) []string {
 	if len(before) > 1 {
 		branch = before[1]
 	}
+	if onto == upstream {
+		onto = "" // as git pull writes it
+	}
 	if upstream == "" {
 		return f.changed(set, branch)
 	}
@@ -361,6 +405,31 @@ func (f *front) rebase(set []string, readable bool) []string {
 		out = append(out, f.local(set, f.head(), readable)...)
 	}
 	return out
+}
+
+// bisect is writes for a plan of bisect, which runs git checkout for what it writes.
+func (f *front) bisect(set []string) []string {
+	before, _ := f.operands()
+	switch {
+	case !f.Plan || len(before) == 0:
+		return nil
+	case before[0] == "reset":
+		start, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "BISECT_START"))
+		if f.target = strings.TrimSpace(string(start)); len(before) > 1 {
+			f.target = before[1]
+		}
+		if err != nil || f.commit(f.target) == "" {
+			return nil
+		}
+		return f.differ(set, "HEAD", f.target)
+	case before[0] == "start" && len(before) > 2:
+		f.target = anyCommit
+		return append(f.changed(set, append([]string{before[1], "--not"}, before[2:]...)...), f.differ(set, "HEAD", before[1])...)
+	case f.commit("refs/bisect/bad") == "":
+		return nil
+	}
+	f.target = anyCommit
+	return f.changed(set, "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
 }
 
 // stash is writes for stash.
@@ -443,12 +512,44 @@ func (f *front) patched(set []string) []string {
 		texts = append(texts, text)
 	}
 	moved := f.has("-p", "--directory") || slices.ContainsFunc(f.rest, func(w string) bool { return strings.HasPrefix(w, "-p") })
-	return slices.DeleteFunc(slices.Clone(set), func(path string) bool {
+	out := slices.DeleteFunc(slices.Clone(set), func(path string) bool {
 		if moved {
 			path = filepath.Base(path)
 		}
 		return !slices.ContainsFunc(texts, func(text []byte) bool { return names(text, path) })
 	})
+	if len(out) == 0 {
+		return nil
+	}
+	return f.exactly(out, texts)
+}
+
+// exactly returns the files of patches that are in some paths, or the paths if git does not tell.
+func (f *front) exactly(paths []string, texts [][]byte) (out []string) {
+	for _, text := range texts {
+		cmd := f.command(append([]string{"apply", "--numstat", "-z"}, slices.DeleteFunc(slices.Clone(f.rest), func(w string) bool {
+			return !strings.HasPrefix(w, "-p") && !strings.HasPrefix(w, "--directory=")
+		})...)...)
+		cmd.Stdin = bytes.NewReader(text)
+		listed, err := cmd.Output()
+		if err != nil {
+			return paths
+		}
+		for _, entry := range split(string(listed)) {
+			if w := strings.SplitN(entry, "\t", 3); len(w) == 3 {
+				out = append(out, w[2])
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(file string) bool {
+		return !slices.ContainsFunc(paths, func(p string) bool { return file == p || strings.HasPrefix(file, p+"/") })
+	})
+	for _, p := range paths { // renamed, or below another folder
+		if !slices.ContainsFunc(out, func(file string) bool { return file == p || strings.HasPrefix(file, p+"/") }) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // names reports whether a header of a patch names a path.

@@ -19,7 +19,7 @@ import (
 // those that change the index.
 var (
 	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index")
-	indexing = strings.Fields("add stage commit stash rm mv reset checkout switch restore merge rebase cherry-pick revert am apply update-index read-tree pull sparse-checkout bisect write-tree mergetool citool submodule")
+	indexing = strings.Fields("add stage commit stash rm mv reset checkout switch restore merge rebase cherry-pick revert am apply update-index read-tree pull sparse-checkout bisect write-tree mergetool citool submodule filter-branch")
 	known    = slices.Concat(viewing, indexing)
 )
 

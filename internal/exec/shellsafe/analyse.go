@@ -148,7 +148,12 @@ type Command struct {
 	// additions of Script.
 	ReadOnly  bool
 	Redirects []Path // files of its redirects
-	reads     []Path // the files to be read that its words name
+	// Dirs lists folders in which it may run, as far as they are known.
+	Dirs []string
+	// Input is its standard input; "" if that is empty, not known or from a file. InputFile is the
+	// absolute path of the file; "" if there is none.
+	Input, InputFile string
+	reads            []Path // the files to be read that its words name
 }
 
 // DenyText returns Text with the command's name instead of its path, so that a rule

@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -44,6 +45,15 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 
 	inner := c
 	inner.input = w.inputOf(rs, c)
+	cmd.place(inner)
+	if n := len(files); n > 0 && len(rs) > 0 && rs[len(rs)-1].Op == syntax.RdrIn {
+		if f := files[n-1]; f.Input && !f.Dynamic && path.IsAbs(f.Dir) {
+			cmd.InputFile = f.Text
+			if !path.IsAbs(f.Text) {
+				cmd.InputFile = path.Join(f.Dir, f.Text)
+			}
+		}
+	}
 	cmd.Possible = w.possible(args, inner)
 	f := w.run(args, inner)
 	out, hard := w.judge(args, c)
@@ -63,6 +73,14 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	w.script.WriteString(redirs)
 	w.settle(at, kept, cmd, reasonBefore)
 	return f
+}
+
+// place sets the folders and the input of a command.
+func (cmd *Command) place(c context) {
+	cmd.Dirs = c.dirs.list
+	if !c.input.open {
+		cmd.Input = c.input.text
+	}
 }
 
 // inputs returns the redirected files of a command that reads one of them.

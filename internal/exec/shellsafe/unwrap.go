@@ -166,6 +166,7 @@ func (w *walker) inner(args []arg, c context) {
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
 	w.describe(&cmd, args)
+	cmd.place(c)
 	if c.fed && cmd.Literal {
 		cmd.Literal, cmd.KnownPrefix = false, fedUpTo(cmd.Text, c.place)
 	}
