@@ -13,7 +13,7 @@
 // the word after coproc). Such texts are refused before the parser or called unresolved,
 // which rules may never allow; Normalize joins lines before that. Programs' commands in words are listed for
 // deny and ask rules only (launch.go), with variables that name programs (variables.go),
-// escapes of vim, awk and tmux (escapes.go) and of what programs read (input.go), words of
+// escapes of vim, awk and tmux (escapes.go, awkrun.go) and of what programs read (input.go), words of
 // unknown programs (possible.go), and spellings without the flags ahead of a
 // subcommand (forms.go). Code for an interpreter is not looked into. What these cannot
 // tell makes a command doubtful, which matters only where there are such rules.

@@ -137,3 +137,58 @@ func (w *walker) speaks(name string, args []arg, c context) {
 		}
 	}
 }
+
+// codeFlags lists, by program, the flags whose value is a file with commands of the program. Those
+// of make are read by makeRuns.
+var codeFlags = map[string]string{
+	"sed": "-f --file", "gsed": "-f --file", "awk": awkFiles, "gawk": awkFiles, "mawk": awkFiles, "nawk": awkFiles, "original-awk": awkFiles,
+	"ip": "-b -batch --batch", "tc": "-b -batch --batch", "ssh": "-F", "scp": "-F", "sftp": "-F", "autossh": "-F", "cmake": "-P -C", "ctest": "-S -SP --script", "at": "-f", "parallel": "-a --arg-file", "just": "-f --justfile",
+}
+
+const awkFiles = "-f --file -i --include -E --exec"
+
+// codeFiles lists the commands that a program runs because a word of it makes it read its own
+// commands from its input. Files with names of their own are not looked into.
+func (w *walker) codeFiles(name string, args []arg, c context) {
+	flags := codeFlags[name]
+	e := escapes[name]
+	for i := 1; i < len(args); i++ {
+		from := args[i]
+		if strings.HasPrefix(from.text, "-") {
+			text, used, is := commandFlag(flags, from.text, args[i+1:])
+			if !is {
+				continue
+			}
+			i += used
+			from = arg{text: text, val: text, lit: args[i].lit}
+		} else if !e.input && !e.code {
+			continue
+		}
+		standard := from.lit && has("- /dev/stdin /dev/fd/0 /proc/self/fd/0", from.val)
+		switch {
+		case standard && !c.input.open && flags != "":
+			w.listUncertain(func() { w.codeText(name, args, c) })
+		case standard, from.lit && isDevice(from.val), !from.lit && strings.HasPrefix(from.text, "<("):
+			w.setIncomplete(name + " can run commands that its input names")
+		}
+	}
+}
+
+// codeText lists the commands that a program runs because of the text of its input.
+func (w *walker) codeText(name string, args []arg, c context) {
+	text := c.input.text
+	c.input = input{}
+	switch {
+	case strings.HasSuffix(name, "sed"):
+		w.sedRuns([]arg{args[0], literal("-e"), literal(text)}, c)
+	case strings.HasSuffix(name, "awk"):
+		program := literal(text)
+		w.awkProgram(&program, c)
+	case name == "ip" || name == "tc":
+		for line := range strings.Lines(text) {
+			w.reparse(name+" "+line, true, c)
+		}
+	case text != "":
+		w.setIncomplete(name + " can run commands that its input names")
+	}
+}

@@ -8,6 +8,20 @@ import (
 // shells lists the programs that take a text with -c.
 const shells = "sh bash dash zsh ksh ksh93 mksh lksh oksh loksh pdksh ash hush fish rbash rksh rzsh yash posh bosh bsh osh csh tcsh nu elvish xonsh rc es"
 
+// otherLanguages lists the shells whose texts bash would read in another way, apart from plain
+// words.
+const otherLanguages = "zsh rzsh fish csh tcsh nu elvish xonsh rc es"
+
+// foreign reports whether a text may mean something else in one of otherLanguages.
+func foreign(text string) bool {
+	for i := range len(text) {
+		if strings.IndexByte("[](){}^!`%", text[i]) >= 0 || text[i] == '$' && (i+1 == len(text) || !letter(text[i+1])) {
+			return true
+		}
+	}
+	return false
+}
+
 // unwrap lists the commands that a command runs, and the texts that it gives to a
 // shell.
 func (w *walker) unwrap(args []arg, c context) {
@@ -30,6 +44,7 @@ func (w *walker) unwrap(args []arg, c context) {
 	}
 	w.escapes(name, args, c)
 	w.speaks(name, args, c)
+	w.codeFiles(name, args, c)
 	if name == "xargs" || name == "parallel" {
 		c.fed, c.place = true, replaced(args)
 	}
@@ -43,7 +58,7 @@ func (w *walker) unwrap(args []arg, c context) {
 	case name == "":
 		return
 	case has(shells, name):
-		w.shell(args[1:], c)
+		w.shell(name, args[1:], c)
 		if x, ok := wrappers[name]; ok {
 			w.listUncertain(func() { w.skipWrapper(name, x, args, c) })
 		}
@@ -58,14 +73,18 @@ func (w *walker) unwrap(args []arg, c context) {
 		if len(rest) > 0 && rest[0].val != "-" && rest[0].val != "-l" && rest[0].val != "-p" {
 			w.text2(rest[:1], c)
 		}
-	case name == "hash" && slices.ContainsFunc(args[1:], func(a arg) bool { return strings.HasPrefix(a.val, "-") && strings.Contains(a.val, "p") }):
-		w.unresolve("hash -p gives a program another name")
+	case name == "hash" && slices.ContainsFunc(args[1:], func(a arg) bool {
+		return strings.HasPrefix(a.val, "-") && strings.Contains(a.val, "p") || strings.Contains(a.text, "=")
+	}):
+		w.unresolve("hash gives a program another name")
 	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || isDevice(args[1].val)):
 		w.unresolve("what " + name + " runs is only known then: " + shortForm(args[1].text))
 	case name == "alias":
 		for i := 1; i < len(args); i++ {
 			if _, v, ok := strings.Cut(args[i].text, "="); ok {
 				w.reparse(v, args[i].lit, c)
+			} else if i == 1 && len(args) > 2 && !strings.HasPrefix(args[1].val, "-") { // csh
+				w.listUncertain(func() { w.text2(args[2:], c) })
 			}
 		}
 	case name == "mapfile" || name == "readarray" || name == "compgen" || name == "complete":
@@ -157,7 +176,7 @@ func (w *walker) inner(args []arg, c context) {
 }
 
 // shell finds the text of sh -c.
-func (w *walker) shell(args []arg, c context) {
+func (w *walker) shell(name string, args []arg, c context) {
 	w.options = true
 	text, input := false, false
 	for i := 0; i < len(args); i++ {
@@ -185,6 +204,9 @@ func (w *walker) shell(args []arg, c context) {
 			continue
 		}
 		if text {
+			if has(otherLanguages, name) && foreign(args[i].text) {
+				w.setIncomplete(name + " has a language of its own, in which the text may run other commands")
+			}
 			w.reparse(args[i].text, args[i].lit, c)
 		} else if input {
 			break
