@@ -49,6 +49,7 @@ type Options struct {
 	// Input reports that the command's standard input, or its terminal, is open for what is
 	// only known later. Otherwise it is empty.
 	Input bool
+	typed *input // see Typed
 	// LookPath reports whether an absolute name of a command is a trusted program,
 	// and returns the path to run. nil: no absolute name is trusted.
 	LookPath func(name string) (string, bool)
@@ -206,6 +207,9 @@ func syntaxError(err error) string {
 
 // start returns the context of the first statement of a text.
 func start(o *Options) context {
+	if o.typed != nil {
+		return context{dirs: startDirs(o), input: *o.typed}
+	}
 	return context{dirs: startDirs(o), input: input{open: o.Input, tty: o.Input}}
 }
 

@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -97,8 +98,50 @@ func changesInput(stmts []*syntax.Stmt) (changes bool) {
 	return changes
 }
 
+// Typed analyses a text that is typed into a running command: the commands that a shell takes it
+// for, and those that it has a program with an escape to a shell run. whole reports that the text
+// does not end within a line, and holds all that is typed. It returns nil if the command takes no
+// text for commands.
+func Typed(command, text string, tty, whole bool, o Options) *Analysis {
+	started := Analyse(command, o)
+	o.typed = &input{text: text, tty: tty}
+	a := &Analysis{}
+	w := &walker{a: a, o: &o}
+	if why, _ := gate(command); why != "" {
+		w.unresolve(why)
+		return a
+	}
+	w.parse(command, start(&o))
+	if !w.takes && a.Unresolved == "" {
+		return nil
+	}
+	if !whole {
+		w.setIncomplete("the text ends within a line, or keys change what it is")
+	}
+	known := map[string]int{}
+	for i := range started.Commands {
+		known[started.Commands[i].Text]++
+	}
+	a.Commands = slices.DeleteFunc(a.Commands, func(c Command) bool { // those that run already
+		known[c.Text]--
+		return known[c.Text] >= 0
+	})
+	return a
+}
+
+// typing reports whether a program with this input gets the text of Typed, and records it.
+func (w *walker) typing(c context) bool {
+	is := w.o.typed != nil && !c.input.open && c.input.text == w.o.typed.text
+	w.takes = w.takes || is
+	return is
+}
+
 // startsShell records that a program starts a shell that reads commands.
 func (w *walker) startsShell(name string, c context) {
+	if w.typing(c) {
+		w.reparse(c.input.text, true, c)
+		return
+	}
 	why := name + " without a command starts a shell, which reads its commands from its input"
 	if c.input.none() {
 		w.setIncomplete(why)
@@ -106,6 +149,9 @@ func (w *walker) startsShell(name string, c context) {
 	}
 	w.unresolve(why)
 }
+
+// quietKeys lists keys with which pagers and questions of git run nothing.
+const quietKeys = "qynadGgjkbfu/ \n"
 
 // speaks lists the commands that a program with an escape to a shell runs because of
 // its input. What is not known of them makes the analysis doubtful.
@@ -115,6 +161,10 @@ func (w *walker) speaks(name string, args []arg, c context) {
 		return
 	}
 	switch in := c.input; {
+	case (e.input || e.keys || e.code) && w.typing(c):
+		if e.code || e.keys && strings.Trim(in.text, quietKeys) != "" {
+			w.setIncomplete(name + " can run commands that its input names")
+		}
 	case in.tty && (e.input || e.keys || e.code), in.open && (e.input || e.code), in.text != "" && e.code:
 		w.setIncomplete(name + " can run commands that its input names")
 	}

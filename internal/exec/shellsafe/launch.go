@@ -150,7 +150,9 @@ func (w *walker) launch(name string, args []arg, c context) {
 			if l.host && c.input.none() {
 				return
 			}
-			c.input = input{} // a rule may allow the launcher
+			if !w.typing(c) {
+				c.input = input{} // a rule may allow the launcher
+			}
 			w.startsShell(name, c)
 		}
 	}()

@@ -215,7 +215,14 @@ func (w *walker) shell(name string, args []arg, c context) {
 		}
 		return
 	}
-	if len(args) != 1 || args[0].val != "--version" && args[0].val != "--help" {
+	switch {
+	case len(args) == 1 && (args[0].val == "--version" || args[0].val == "--help"):
+	case w.typing(c):
+		if has(otherLanguages, name) && foreign(c.input.text) {
+			w.setIncomplete(name + " has a language of its own, in which the text may run other commands")
+		}
+		w.reparse(c.input.text, true, c)
+	default:
 		w.unresolve("a shell reads its commands from its input")
 	}
 }
