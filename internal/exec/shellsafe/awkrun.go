@@ -33,10 +33,11 @@ func (w *walker) awkRuns(args []arg, c context) {
 }
 
 func (w *walker) awkProgram(a *arg, c context) {
-	if !a.lit && a.lead == "" || awkOpen(a.text) {
+	starts := strings.Contains(a.text, "system") || strings.Contains(strings.ReplaceAll(a.text, "||", ""), "|")
+	if !a.lit && (a.lead == "" || starts) || awkOpen(a.text) {
 		w.setIncomplete("awk can run commands that its input or its variables name")
 	}
-	if !strings.Contains(a.text, "system") && !strings.Contains(a.text, "|") {
+	if !starts {
 		return
 	}
 	for rest := a.text; ; {
