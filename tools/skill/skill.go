@@ -58,6 +58,7 @@ func New(o Options) *tools.Tool {
 	}
 	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:        "Skill",
+		Feature:     "skills",
 		Title:       "Load a skill",
 		Prompt:      text,
 		SearchHint:  "load skill instructions slash command workflow",
