@@ -67,7 +67,7 @@ var rules = []rule{
 	{"lsp", []string{"internal/search/walk", "session", "internal/text/fault", "internal/text/plain"}, []string{"github.com/sourcegraph/jsonrpc2", "github.com/bmatcuk/doublestar/v4"}, "language servers: starts them, asks them, and announces changes of files; patterns of watched files"},
 	{"tools/lsp", []string{"tools", "tools/file", "lsp", "policy", "session", "internal/event", "internal/file/workspace", "internal/text/fault", "internal/text/nearest", "internal/text/plain"}, nil, "the LSP and LSPApply tools"},
 	{"skills", []string{"session", "internal/bounded", "internal/text/nearest", "internal/text/plain"}, []string{"go.yaml.in/yaml/v3", "github.com/bmatcuk/doublestar/v4"}, "finds, checks and serves skills and agent files; front matter in YAML, patterns of paths"},
-	{"tools/skill", []string{"tools", "session", "skills", "internal/bounded", "internal/text/fault"}, nil, "the Skill tool"},
+	{"tools/skill", []string{"tools", "policy", "session", "skills", "internal/bounded", "internal/text/fault"}, nil, "the Skill tool; policy, since rules are on names, beside the file"},
 	{"tools/sleep", []string{"tools", "internal/event"}, nil, "the Sleep tool"},
 	{"internal/record/durable", []string{"session", "internal/file/filelock", "internal/record/state", "internal/text/fault", "internal/text/plain"}, nil, "files of the state folder with what outlives a server: durable schedules and triggers"},
 	{"tools/trigger", []string{"tools", "policy", "session", "internal/event", "internal/event/trigger", "internal/text/fault"}, nil, "the RemoteTrigger tool"},

@@ -108,6 +108,9 @@ func (p Place) Install(ctx context.Context, name string, e Entry, dry bool) (*Ch
 		if err != nil {
 			return false, err
 		}
+		if err := p.alone(name); err != nil {
+			return false, err
+		}
 		entry := p.Client.entry(name, e)
 		if !ok {
 			c.After, err = p.Client.Format.Set(c.Before, path, entry)

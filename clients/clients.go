@@ -28,10 +28,12 @@ type Client struct {
 	// Project lists the files of a project, the preferred one first. It is empty if the client has
 	// no such file.
 	Project []string
-	Format  edit.Format
-	Table   string // key of the table of servers
-	shape   shape
-	http    httpShape
+	// Merged lists further files of a project whose entries the client merges with those of Project.
+	Merged []string
+	Format edit.Format
+	Table  string // key of the table of servers
+	shape  shape
+	http   httpShape
 	// Workspace is the argument for the folder that the user has open, as the client replaces it.
 	Workspace string
 	// NeedsFolder reports that the client starts servers in no particular folder, and knows no

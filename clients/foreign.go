@@ -53,6 +53,9 @@ func (p Place) Written(name string, e Entry) error {
 		return err
 	}
 	value, ok, err := p.Client.Format.Get(src, p.Client.Table, name)
+	if err == nil {
+		err = p.alone(name)
+	}
 	if err == nil && !(ok && edit.Same(value, p.Client.entry(name, e))) {
 		err = errors.New("another program has written the entry; install again")
 	}
@@ -65,6 +68,32 @@ func (p Place) read() ([]byte, error) {
 		return nil, err
 	}
 	return read(p.Path)
+}
+
+// alone returns an error if another file of the project has an entry with the same name: the client
+// would merge the two.
+func (p Place) alone(name string) error {
+	if p.Project.Dir == "" {
+		return nil
+	}
+	for _, file := range slices.Concat(p.Client.Project, p.Client.Merged) {
+		other := p
+		if other.Path = filepath.Join(p.Project.Dir, filepath.FromSlash(file)); other.Path == p.Path {
+			continue
+		}
+		src, err := other.read()
+		has := false
+		if err == nil && len(src) > 0 {
+			_, has, err = p.Client.Format.Get(src, p.Client.Table, name)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", plain.Line(other.Path), err)
+		case has:
+			return fmt.Errorf("%s has an entry %s, too, which %s merges with this one; remove it, or choose another name with --name", plain.Line(other.Path), name, p.Client.Title)
+		}
+	}
+	return nil
 }
 
 // linkless returns an error if the way from the project to its file passes a link: the file could be

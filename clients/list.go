@@ -79,8 +79,8 @@ var List = []Client{
 	{
 		Name: "opencode", Title: "opencode", Programs: []string{"opencode"},
 		Files:   map[string][]string{"": {"$XDG_CONFIG_HOME/opencode/opencode.jsonc", "$XDG_CONFIG_HOME/opencode/opencode.json"}},
-		Project: []string{"opencode.jsonc", "opencode.json"},
-		Table:   "mcp", shape: opencodeShape, http: httpShape{"url", "remote", "{env:MCP_TOOLSET_TOKEN}"},
+		Project: []string{"opencode.jsonc", "opencode.json"}, Merged: []string{".opencode/opencode.jsonc", ".opencode/opencode.json"},
+		Table: "mcp", shape: opencodeShape, http: httpShape{"url", "remote", "{env:MCP_TOOLSET_TOKEN}"},
 		BuiltIn: `To switch them off, put this into the same file: {"permission": {"read": "deny", "edit": "deny", "bash": "deny", "grep": "deny", "glob": "deny", "list": "deny"}}`,
 		Next:    "start opencode again; `opencode mcp list` shows the server",
 	},

@@ -133,11 +133,39 @@ func TestSkillRules(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", c.file, answer, c.want)
 		}
 	}
+	// Rules on the file of a skill cover the tool Skill and the list of skills, when they are saved, too.
+	load := `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"Skill","arguments":{"skill":"good"}}}`
+	for _, c := range []struct{ rules, want, list string }{
+		{`"ask":["Read(**/SKILL.md)"]`, "Skill: refused by policy: the ask rule Read(**/SKILL.md) covers ", "Does it."},
+		{`"ask":["Skill(other)"],"deny":["Read(**/other.md)"]`, "Its base folder", "Does it."},
+		{`"deny":["Read(skills/good/**)"]`, `tool \"Skill\" is not available`, ""},
+		{`"deny":["Skill(good)"]`, `tool \"Skill\" is not available`, ""},
+		{``, "Its base folder", "Does it."},
+	} {
+		if err := os.WriteFile(settings, []byte(`{"permissions":{`+c.rules+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list := last(w.exchange(t, `{"jsonrpc":"2.0","id":8,"method":"tools/list"}`))
+		if c.list == "" && strings.Contains(list, "Does it.") || !strings.Contains(list, c.list) {
+			t.Errorf("%s: the list: %s", c.rules, list)
+		}
+		if answer := last(w.exchange(t, load)); !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %s\nwant %s", c.rules, answer, c.want)
+		}
+	}
 	data, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(data), `"tool":"Read"`); n != 5 || strings.Count(string(data), `"outcome":"refused"`) != 3 || strings.Count(string(data), `"outcome":"permitted"`) != 2 {
+	outcomes := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, `"tool":"Read"`) {
+			for _, o := range []string{"refused", "permitted"} {
+				outcomes[o] += strings.Count(line, `"outcome":"`+o+`"`)
+			}
+		}
+	}
+	if outcomes["refused"] != 3 || outcomes["permitted"] != 2 {
 		t.Errorf("the audit log:\n%s", data)
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,11 +71,21 @@ func (c *call) pathConcern() *Decision {
 // approval answers this question.
 func (c *call) unknownParts() *Decision {
 	parts := c.r.Parts
-	if parts == nil {
+	switch {
+	case parts != nil:
+		if d := c.unresolvedParts(); d != nil {
+			return d
+		}
+	case c.r.Typed != nil && (c.p.lists[Deny].onCommands(c) || c.p.lists[Ask].onCommands(c)):
+		parts = c.r.Typed
+		if why := cmp.Or(parts.Unresolved, parts.Incomplete); why != "" {
+			return &Decision{
+				Behavior: Ask, Layer: LayerDefault, Reason: "not every command that it types is known: " + plain.Quote(why),
+				Next: "type whole lines, with the commands written out",
+			}
+		}
+	default:
 		return nil
-	}
-	if d := c.unresolvedParts(); d != nil {
-		return d
 	}
 	for i := range parts.List {
 		if d := c.unknownPart(&parts.List[i]); d != nil {
@@ -114,7 +125,7 @@ func (c *call) unresolvedParts() *Decision {
 
 // unknownPart is the half of unknownParts for one known part.
 func (c *call) unknownPart(p *Part) *Decision {
-	if p.UnknownWrites && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
+	if p.UnknownWrites && c.r.Parts != nil && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault,
 			Reason: "which files " + plain.Quote(p.Text) + " changes is only known when it runs, and there are rules on changing some",

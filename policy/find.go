@@ -28,6 +28,9 @@ func (l *list) first(c *call) match {
 		l.onParts(c, &m)
 		return m
 	}
+	for i := 0; c.r.Typed != nil && l.behavior != Allow && i < len(c.r.Typed.List); i++ {
+		l.commands.find(&m, &c.r.Typed.List[i], l.behavior)
+	}
 	l.onOwn(c, &m)
 	if c.r.Target == nil {
 		return m

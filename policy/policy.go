@@ -103,6 +103,10 @@ type Request struct {
 	// rules on paths apply to them.
 	Mentions []Target
 
+	// Typed describes what the call types into a running program that takes it for commands; nil if
+	// it does not. Only deny and ask rules on commands apply to it.
+	Typed *Parts
+
 	// Links maps the canonical path of a file that the call changes to a protected name, if a
 	// link with this name leads to the file or to a folder above it.
 	Links map[string]string

@@ -251,7 +251,7 @@ const (
 func isName(s string) bool { return len(s) <= maxName && validName.MatchString(s) }
 
 // parseAll reads the skills that a search has found.
-func parseAll(f found, denied func(string) string) *Set {
+func parseAll(f found, denied func(*Skill) string) *Set {
 	set := &Set{Issues: slices.Clone(f.issues)}
 	by := map[string]*Skill{}
 	for _, p := range f.skills {
@@ -266,7 +266,7 @@ func parseAll(f found, denied func(string) string) *Set {
 			continue
 		}
 		if denied != nil {
-			if why := denied(k.Name); why != "" {
+			if why := denied(k); why != "" {
 				set.Issues = append(set.Issues, Issue{Path: k.File(), Loaded: true, Text: "is not used: " + why})
 				continue
 			}

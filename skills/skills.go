@@ -104,7 +104,7 @@ type Set struct {
 
 // Scan searches the sources, the most authoritative first. denied returns why a skill may not
 // be used, or ""; it may be nil.
-func Scan(sources []Source, denied func(name string) string) *Set {
+func Scan(sources []Source, denied func(*Skill) string) *Set {
 	return parseAll(search(sources), denied)
 }
 
@@ -219,7 +219,8 @@ func (s *Set) Find(words []string, most int) []*Skill {
 // Live is a Set that follows its folders. It is safe for concurrent use.
 type Live struct {
 	sources []Source
-	denied  func(string) string
+	denied  atomic.Pointer[func(*Skill) string]
+	stale   atomic.Bool // denied has changed since the folders were looked at
 
 	looking sync.Mutex // held while the folders are looked at
 	looked  time.Time
@@ -239,8 +240,9 @@ const (
 )
 
 // NewLive searches the sources. The arguments are those of Scan.
-func NewLive(sources []Source, denied func(string) string) *Live {
-	l := &Live{sources: sources, denied: denied}
+func NewLive(sources []Source, denied func(*Skill) string) *Live {
+	l := &Live{sources: sources}
+	l.denied.Store(&denied)
 	unread := &Set{}
 	for _, s := range sources {
 		unread.Issues = append(unread.Issues, Issue{Path: s.Dir, Text: "was not searched: " + bounded.ErrTime.Error()})
@@ -256,6 +258,14 @@ func (l *Live) OnChange(f func(*Set)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tell = append(l.tell, f)
+}
+
+// Deny replaces the function that returns why a skill may not be used.
+func (l *Live) Deny(denied func(*Skill) string) {
+	if l != nil {
+		l.denied.Store(&denied)
+		l.stale.Store(true)
+	}
 }
 
 // Now returns the present set. It looks at the folders at most once a second.
@@ -281,7 +291,8 @@ func (l *Live) look() (changed bool) {
 		return false
 	}
 	defer l.looking.Unlock()
-	if now := time.Now(); now.Sub(l.looked) < lookEvery {
+	stale := l.stale.Swap(false)
+	if now := time.Now(); now.Sub(l.looked) < lookEvery && !stale {
 		return false
 	}
 	type result struct {
@@ -291,12 +302,15 @@ func (l *Live) look() (changed bool) {
 	before, first := l.seen, l.looked.IsZero()
 	r, err := bounded.Do(context.Background(), lookTime, func(context.Context) (result, error) {
 		seen := search(l.sources)
-		if !first && seen.equal(before) {
+		if !first && !stale && seen.equal(before) {
 			return result{seen: seen}, nil
 		}
-		return result{seen, parseAll(seen, l.denied)}, nil
+		return result{seen, parseAll(seen, *l.denied.Load())}, nil
 	})
 	l.looked = time.Now()
+	if err != nil && stale {
+		l.stale.Store(true)
+	}
 	if err != nil || r.set == nil {
 		return false
 	}

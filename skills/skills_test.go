@@ -169,7 +169,7 @@ func TestPrecedence(t *testing.T) {
 	if got := strings.Join(issues, "\n"); got != want {
 		t.Errorf("have\n%s\nwant\n%s", got, want)
 	}
-	denied := Scan(sources[:2], func(name string) string { return "denied by the rule Skill(" + name + ")" })
+	denied := Scan(sources[:2], func(k *Skill) string { return "denied by the rule Skill(" + k.Name + ")" })
 	if len(denied.Skills) != 0 || !strings.HasSuffix(denied.Issues[0].String(), "is not used: denied by the rule Skill(x)") {
 		t.Errorf("%+v", denied)
 	}

@@ -70,6 +70,9 @@ func (r *Prepared) Matcher(base policy.Base) func(b policy.Behavior, pattern str
 // Parts returns the parts of the call, or nil if the call does one thing.
 func (r *Prepared) Parts(env *Env) *Parts { return r.in.parts(env) }
 
+// Types returns what the call types into a program that takes it for commands, or nil.
+func (r *Prepared) Types(env *Env) *policy.Parts { return r.in.types(env) }
+
 // Check returns the tool's own decision on permission, or nil if it has none.
 func (r *Prepared) Check(env *Env) *policy.Decision { return r.in.check(env) }
 
@@ -116,6 +119,7 @@ type input interface {
 	json() json.RawMessage
 	matcher(policy.Base) func(policy.Behavior, string) bool
 	parts(*Env) *Parts
+	types(*Env) *policy.Parts
 	check(*Env) *policy.Decision
 	grants(*Env, []policy.Target) ([]Grant, error)
 	classifierInput() string
@@ -227,6 +231,13 @@ func (t *typed[In, Prepared, Out]) property(name string) string {
 	}
 	s, _ := all[name].(string)
 	return s
+}
+
+func (t *typed[In, Prepared, Out]) types(env *Env) *policy.Parts {
+	if t.def.Types == nil {
+		return nil
+	}
+	return t.def.Types(env, t.in)
 }
 
 func (t *typed[In, Prepared, Out]) check(env *Env) *policy.Decision {

@@ -119,6 +119,10 @@ type Def[In, Prepared, Out any] struct {
 	// Matcher. nil: the call does one thing.
 	Parts func(*Env, Prepared) *Parts
 
+	// Types returns what the call types into a program that takes it for commands. Deny and ask
+	// rules on commands then cover it. nil, or a function that returns nil: nothing of this kind.
+	Types func(*Env, Prepared) *policy.Parts
+
 	// As returns the name of the tool whose rules, hooks and answers of the user hold for the
 	// call too: those on the tool itself then only make a decision stricter. "" or nil: none.
 	As func(Prepared) string

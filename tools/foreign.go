@@ -129,8 +129,9 @@ func (i *foreignInput) summary() string {
 	return text
 }
 
-func (i *foreignInput) json() json.RawMessage { return i.raw }
-func (i *foreignInput) parts(*Env) *Parts     { return nil }
+func (i *foreignInput) json() json.RawMessage    { return i.raw }
+func (i *foreignInput) parts(*Env) *Parts        { return nil }
+func (i *foreignInput) types(*Env) *policy.Parts { return nil }
 
 // matcher cannot know what a pattern means for an upstream tool. A rule with a pattern that
 // denies or asks therefore covers every call, and one that allows covers none.

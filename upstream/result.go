@@ -127,6 +127,7 @@ func block(raw json.RawMessage) tools.Content {
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return tools.Text{Text: string(raw)}
 	}
+	b.URI, b.MIMEType = plain.Text(b.URI), plain.Text(b.MIMEType)
 	switch {
 	case b.Type == "text" && b.Text != nil:
 		return tools.Text{Text: *b.Text}
@@ -151,15 +152,16 @@ func block(raw json.RawMessage) tools.Content {
 // content converts the contents of a resource. It returns nil if they are
 // invalid.
 func (c *contents) content() tools.Content {
+	uri, mime := plain.Text(c.URI), plain.Text(c.MIMEType)
 	switch {
 	case c.Text != nil:
-		return tools.Resource{URI: c.URI, MIMEType: c.MIMEType, Text: *c.Text}
+		return tools.Resource{URI: uri, MIMEType: mime, Text: *c.Text}
 	case c.Blob != nil:
 		data, err := base64.StdEncoding.DecodeString(*c.Blob)
 		if err != nil {
 			return nil
 		}
-		return tools.Resource{URI: c.URI, MIMEType: c.MIMEType, Blob: data}
+		return tools.Resource{URI: uri, MIMEType: mime, Blob: data}
 	}
 	return nil
 }

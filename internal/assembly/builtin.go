@@ -167,6 +167,8 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Follow.Taken = func(f *settings.Found) (replaced []*tools.Tool) {
 		was := p.live.Swap(f).Merged
 		others.follow(f.Merged)
+		p.Skills.Deny(p.DeniedSkill(f.Merged))
+		p.Skills.Now() // replaces the tool Skill
 		p.followModels(models, was, f.Merged)
 		if w := f.Merged.WebSearch(); !reflect.DeepEqual(w, was.WebSearch()) && p.Settings.FollowsSearch(f.Merged) {
 			replaced = append(replaced, websearch.New(p.WebSearch(f.Merged, searches, others.Await)))

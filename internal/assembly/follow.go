@@ -106,7 +106,9 @@ func (f *follower) check() {
 		found, err := f.Find()
 		after := settings.StampOf(f.places, time.Now())
 		if before.Equal(after) { // all files were read in one state
-			f.take(found, err, before)
+			if f.take(found, err, before) {
+				f.stamp.Store(&before) // only now: a call that sees this stamp does not wait
+			}
 			return
 		}
 		before = after
@@ -114,30 +116,30 @@ func (f *follower) check() {
 	// The files keep changing. The rules still hold, and the next call tries again.
 }
 
-// take takes over settings that were found in the state of a stamp.
-func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
+// take takes over settings that were found in the state of a stamp. It returns false if a later
+// check has to look at the same state again.
+func (f *follower) take(found *settings.Found, err error, at settings.Stamp) bool {
 	switch {
 	case !f.good.Lost(at):
 		f.lost = time.Time{}
 	case f.lost.IsZero():
 		f.lost = time.Now()
-		return
+		return false
 	case time.Since(f.lost) < lostFor:
-		return
+		return false
 	}
-	f.stamp.Store(&at)
 	if err != nil {
 		if text := plain.Line(err.Error()); text != f.problem {
 			f.problem = text
 			f.a.log.Warn("the settings have changed and cannot be used; the earlier ones still hold", "error", text)
 			f.a.pipeline.Announce(fmt.Sprintf("[The settings have changed and cannot be used, so the earlier ones still hold: %s. Ask the user to correct the file.]", text))
 		}
-		return
+		return true
 	}
 	f.good, f.lost = at, time.Time{}
 	digest := found.Digest()
 	if digest == f.digest && f.problem == "" {
-		return
+		return true
 	}
 	f.problem = ""
 	if digest != f.digest {
@@ -154,6 +156,7 @@ func (f *follower) take(found *settings.Found, err error, at settings.Stamp) {
 		notes = append(notes, found.Notice)
 	}
 	f.a.pipeline.Announce(strings.Join(notes, "\n"))
+	return true
 }
 
 // needStart returns the keys of found whose values hold only after a new start.

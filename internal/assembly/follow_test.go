@@ -151,6 +151,29 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowTaking checks that no check takes changed settings for held before their rules hold.
+func TestFollowTaking(t *testing.T) {
+	f := newFollowed(t, denying("a.txt"))
+	w, taken := f.a.follower, 0
+	stamp := func() settings.Stamp { return settings.StampOf(w.places, time.Now()) }
+	w.mu.Lock()
+	take := w.Taken
+	w.Taken = func(found *settings.Found) []*tools.Tool {
+		if taken++; w.stamp.Load().Same(stamp()) {
+			t.Error("a check would return while the rules are being replaced")
+		}
+		return take(found)
+	}
+	w.mu.Unlock()
+	f.replace(denying("b.txt"))
+	for s := stamp(); !s.Same(s); s = stamp() { // the file could still change without another stamp
+	}
+	w.check()
+	if taken != 1 || !w.stamp.Load().Same(stamp()) {
+		t.Errorf("taken over %d times", taken)
+	}
+}
+
 // TestFollowNotices checks that the next answer names settings that do not hold, once.
 func TestFollowNotices(t *testing.T) {
 	f := newFollowed(t, denying("a.txt"))

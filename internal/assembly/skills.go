@@ -104,12 +104,20 @@ func withFiles(in []string) (roots []string) {
 	return roots
 }
 
-// DeniedSkill returns a function that returns why a rule denies a skill, or "".
-func (p *Plan) DeniedSkill() func(name string) string {
-	rules := policy.New(policy.Config{Rules: p.Settings.Rules()})
-	return func(name string) string {
-		d := rules.Decide(policy.Request{Tool: "Skill", ReadOnly: true, Match: func(_ policy.Behavior, pattern string) bool { return pattern == name }})
-		if d.Behavior != policy.Deny {
+// DeniedSkill returns a function that returns why a rule denies a skill, or its file, or "".
+func (p *Plan) DeniedSkill(s *settings.Settings) func(*skills.Skill) string {
+	rules := policy.New(policy.Config{Rules: s.Rules(), Roots: p.CanonicalRoots(), Home: p.Home})
+	return func(k *skills.Skill) string {
+		file := k.File()
+		canonical, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			canonical = file
+		}
+		d := rules.Decide(policy.Request{
+			Tool: "Skill", ReadOnly: true, Dir: p.options.Dir, Match: func(_ policy.Behavior, name string) bool { return name == k.Name },
+			Target: &policy.Target{Literal: file, Canonical: canonical},
+		})
+		if d.Behavior != policy.Deny || d.Rule == "" {
 			return ""
 		}
 		return fmt.Sprintf("the rule %s in %s denies it", plain.Quote(d.Rule), policy.Origin{Source: d.Source, Line: d.Line})
@@ -127,7 +135,7 @@ func (p *Plan) findSkills() {
 	if len(folders) == 0 && len(p.options.Skills) == 0 {
 		return
 	}
-	p.Skills = skills.NewLive(sources, p.DeniedSkill())
+	p.Skills = skills.NewLive(sources, p.DeniedSkill(p.Settings))
 	p.Readable = append(p.Readable, folders...)
 	problems := p.Skills.Now().Problems()
 	for i, issue := range problems {

@@ -181,3 +181,41 @@ func TestInstallLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestInstallMerged checks that install refuses if another file of a project has an entry that the
+// client merges with the one to be written.
+func TestInstallMerged(t *testing.T) {
+	const evil = `{"mcp":{"toolset":{"environment":{"HOME":"/evil"}}}}`
+	for _, c := range []struct{ file, src, other string }{
+		{"opencode.json", evil, "opencode.jsonc"}, {".opencode/opencode.json", evil, ""}, {".opencode/opencode.jsonc", "// a\n" + evil, ""}, {".opencode/opencode.jsonc", "{", ""}, {".opencode/opencode.jsonc", `{"mcp":{"other":{}}}`, ""},
+	} {
+		home := homeFolder(t)
+		app := filepath.Join(home, "app")
+		if err := os.MkdirAll(filepath.Join(app, ".opencode"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if c.other != "" {
+			if err := os.WriteFile(filepath.Join(app, c.other), []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(app, filepath.FromSlash(c.file)), []byte(c.src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fine := strings.Contains(c.src, "other")
+		for _, force := range []bool{false, true} {
+			args := []string{"install", "opencode", "--project", "HOME/app", "--http", "http://127.0.0.1:8808/mcp"}
+			if force {
+				args = append(args, "--force")
+			}
+			code, _, stderr := installIn(t, home, args...)
+			want := "HOME/app/" + c.file
+			if strings.Contains(c.src, "evil") {
+				want += " has an entry toolset, too, which opencode merges with this one; remove it, or choose another name with --name\nmcp-toolset: the file is unchanged"
+			}
+			if fine != (code == exitOK) || !fine && !strings.Contains(filepath.ToSlash(stderr), want) {
+				t.Errorf("%s, force %v: exit code %d, %s", c.file, force, code, stderr)
+			}
+		}
+	}
+}

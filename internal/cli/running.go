@@ -51,9 +51,15 @@ func runningServers(ctx context.Context, host *Host, found *settings.Found) (n i
 	return n, others
 }
 
+// running is a feed.Remote.
+type running interface {
+	Ask(ctx context.Context, what string, input json.RawMessage) (json.RawMessage, error)
+	Watch(ctx context.Context, update func(feed.Update) error) error
+}
+
 // heldBy returns a sentence about a server that holds other settings than its files have, or "". ok
 // reports whether it answered.
-func heldBy(ctx context.Context, r feed.Remote, found *settings.Found) (text string, ok bool) {
+func heldBy(ctx context.Context, r running, found *settings.Found) (text string, ok bool) {
 	raw, err := r.Ask(ctx, "settings", json.RawMessage("{}"))
 	if e, older := errors.AsType[*feed.Error](err); older && e.Status == http.StatusNotFound {
 		return olderServer(ctx, r)
@@ -76,7 +82,7 @@ func heldBy(ctx context.Context, r feed.Remote, found *settings.Found) (text str
 }
 
 // olderServer returns a sentence about a server of a version that does not describe its settings.
-func olderServer(ctx context.Context, r feed.Remote) (text string, ok bool) {
+func olderServer(ctx context.Context, r running) (text string, ok bool) {
 	seen := errors.New("seen")
 	_ = r.Watch(ctx, func(u feed.Update) error {
 		if u.Server == nil {

@@ -77,7 +77,7 @@ type skillIssue struct {
 
 func listSkills(plan *assembly.Plan) *skillList {
 	l := &skillList{Skills: []listedSkill{}, Profiles: []string{}, Issues: []skillIssue{}, Untrusted: []string{}}
-	set := skills.Scan(plan.SkillSources(), plan.DeniedSkill())
+	set := skills.Scan(plan.SkillSources(), plan.DeniedSkill(plan.Settings))
 	for _, k := range set.Skills {
 		l.Skills = append(l.Skills, listedSkill{k.Name, k.Layer, plain.Text(k.Dir), k.Description, k.Paths, k.Served()})
 	}

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/text/terminal"
+	"mcp-toolset/policy"
 )
 
 // taskJob is a command in the task registry. After the command has ended, it holds only
@@ -65,6 +67,30 @@ func (e *taskJob) Status() task.Status {
 		return j.Status()
 	}
 	return e.final
+}
+
+// Types describes a text that is typed into the command, if a program of it takes the text for
+// commands; else it returns nil. whole reports that the text does not end within a line, and holds
+// all that is typed.
+func (e *taskJob) Types(text string, whole bool) *policy.Parts {
+	j := e.job.Load()
+	if j == nil || j.tool == "PowerShell" {
+		return nil
+	}
+	a := shellsafe.Typed(j.command, text, e.screen != nil, whole, shellsafe.Options{})
+	if a == nil {
+		return nil
+	}
+	p := &policy.Parts{Unresolved: a.Unresolved, Incomplete: a.Incomplete}
+	for i := range a.Commands {
+		c := &a.Commands[i]
+		part := policy.Part{Text: c.Text, Name: c.DenyText(), KnownPrefix: c.KnownPrefix, Possible: c.Possible}
+		for _, f := range c.Forms {
+			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})
+		}
+		p.List = append(p.List, part)
+	}
+	return p
 }
 
 // Stop ends the process tree of the command. It does nothing after the end.

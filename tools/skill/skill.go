@@ -10,6 +10,7 @@ import (
 
 	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
 	"mcp-toolset/tools"
@@ -32,6 +33,12 @@ type Input struct {
 	Args  string `json:"args,omitempty" maxLength:"20000" jsonschema:"Arguments, as a user would write them after the name"`
 }
 
+// prepared is the input with the file that the call reads.
+type prepared struct {
+	Input
+	file string // "": there is no such skill
+}
+
 // Output holds the result of Skill.
 type Output struct {
 	Skill string `json:"skill" jsonschema:"Name of the skill"`
@@ -49,21 +56,28 @@ func New(o Options) *tools.Tool {
 	if list := set.Catalogue(maxPrompt - len(prompt) - len("\nSkills:\n")); list != "\n" && list != "" {
 		text += "\nSkills:\n" + list
 	}
-	return tools.MustBuild(tools.Def[Input, Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:        "Skill",
 		Feature:     "skills",
 		Title:       "Load a skill",
 		Prompt:      text,
 		SearchHint:  "load skill instructions slash command workflow",
 		Loading:     tools.LoadAlways,
-		Description: func(in Input) string { return "Load the skill " + in.Skill },
-		Prepare: func(_ *tools.Env, in Input) (Input, error) {
-			in.Skill = skills.Name(in.Skill) // rules are on the name without a slash
-			return in, nil
+		Description: func(p prepared) string { return "Load the skill " + p.Skill },
+		Prepare: func(_ *tools.Env, in Input) (p prepared, err error) {
+			p.Skill, p.Args = skills.Name(in.Skill), in.Args // rules are on the name without a slash
+			if k := o.Skills.Now().Lookup(p.Skill); k != nil {
+				p.file = k.File()
+			}
+			return p, nil
 		},
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
+		Path: func(p prepared) string { return p.file },
+		Matcher: func(p prepared) func(policy.Behavior, string) bool {
+			return func(_ policy.Behavior, name string) bool { return name == p.Skill }
+		},
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
 		IsEnabled: func() error {
 			switch problems := set.Problems(); {
 			case len(set.Skills) > 0:
@@ -73,18 +87,21 @@ func New(o Options) *tools.Tool {
 			}
 			return errors.New("there is no skill; the user can put some into ~/.claude/skills, ~/.agents/skills, or .claude/skills of a trusted project (docs/skills.md)")
 		},
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return bounded.Do(ctx, loadTime, func(context.Context) (tools.Result[Output], error) { return load(env, in, o.Skills) })
+		Call: func(ctx context.Context, env *tools.Env, p prepared) (tools.Result[Output], error) {
+			return bounded.Do(ctx, loadTime, func(context.Context) (tools.Result[Output], error) { return load(env, p, o.Skills) })
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} },
 	})
 }
 
-func load(env *tools.Env, in Input, live *skills.Live) (tools.Result[Output], error) {
+func load(env *tools.Env, in prepared, live *skills.Live) (tools.Result[Output], error) {
 	set := live.Now()
 	k := set.Lookup(in.Skill)
 	if k == nil {
 		return tools.Result[Output]{}, fault.New(set.Unknown(in.Skill))
+	}
+	if k.File() != in.file { // not the file that was judged
+		return tools.Result[Output]{}, fault.New("the skill "+k.Name+" has changed its folder meanwhile", "Load it again.")
 	}
 	if k.UserOnly {
 		return tools.Result[Output]{}, fault.New("only the user starts the skill "+k.Name+" (disable-model-invocation)", "Ask the user to start it as /"+k.Name+" in the client.")

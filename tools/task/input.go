@@ -74,6 +74,7 @@ func NewInput(o Options) *tools.Tool {
 		Matcher: func(in SendInput) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
 		},
+		Types:           func(env *tools.Env, in SendInput) *policy.Parts { return in.types(env, o) },
 		Check:           func(env *tools.Env, in SendInput) *policy.Decision { return checkInput(env, in, o) },
 		ClassifierInput: func(in SendInput) string { return strings.Join(append([]string{in.Text}, in.Keys...), "\n") },
 		Call: func(ctx context.Context, env *tools.Env, in SendInput) (tools.Result[SendOutput], error) {
@@ -81,6 +82,36 @@ func NewInput(o Options) *tools.Tool {
 		},
 		Render: func(o SendOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// typist is a job that knows what its command makes of an input.
+type typist interface {
+	// Types describes what a text makes the command run, or returns nil if it takes no text for
+	// commands. whole reports that the text ends with a line, and that no keys change it.
+	Types(text string, whole bool) *policy.Parts
+}
+
+// types describes what the call types into a shell, or into a program with an escape to one.
+func (in SendInput) types(env *tools.Env, o Options) *policy.Parts {
+	t, _, err := receiver(env, o, in.TaskID)
+	if err != nil {
+		return nil // the call fails
+	}
+	job, ok := t.Job.(typist)
+	if !ok {
+		return nil
+	}
+	text, whole := in.Text, true
+	for _, key := range in.Keys {
+		switch strings.ToLower(key) {
+		case "enter":
+			text += "\n"
+		case "ctrl-c", "ctrl-d":
+		default:
+			whole = false
+		}
+	}
+	return job.Types(text, whole && (in.EOF || text == "" || strings.HasSuffix(text, "\n")))
 }
 
 // describeInput returns one line on a call for the user.

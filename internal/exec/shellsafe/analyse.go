@@ -13,7 +13,7 @@
 // the word after coproc). Such texts are refused before the parser or called unresolved,
 // which rules may never allow; Normalize joins lines before that. Programs' commands in words are listed for
 // deny and ask rules only (launch.go), with variables that name programs (variables.go),
-// escapes of vim, awk and tmux (escapes.go) and of what programs read (input.go), words of
+// escapes of vim, awk and tmux (escapes.go, awkrun.go) and of what programs read (input.go), words of
 // unknown programs (possible.go), and spellings without the flags ahead of a
 // subcommand (forms.go). Code for an interpreter is not looked into. What these cannot
 // tell makes a command doubtful, which matters only where there are such rules.
@@ -49,6 +49,7 @@ type Options struct {
 	// Input reports that the command's standard input, or its terminal, is open for what is
 	// only known later. Otherwise it is empty.
 	Input bool
+	typed *input // see Typed
 	// LookPath reports whether an absolute name of a command is a trusted program,
 	// and returns the path to run. nil: no absolute name is trusted.
 	LookPath func(name string) (string, bool)
@@ -211,6 +212,9 @@ func syntaxError(err error) string {
 
 // start returns the context of the first statement of a text.
 func start(o *Options) context {
+	if o.typed != nil {
+		return context{dirs: startDirs(o), input: *o.typed}
+	}
 	return context{dirs: startDirs(o), input: input{open: o.Input, tty: o.Input}}
 }
 

@@ -8,7 +8,7 @@ type escape struct {
 	flags string // only in the values of these flags, and in words with the prefix lead
 	lead  string
 	ends  string // characters that end the command
-	doubt string // if a word contains this, the command it runs is unknown
+	doubt string // if a word contains one of these lower-case texts, separated by &, the command it runs is unknown
 	all   bool   // every word that is not a flag may be a text for a shell
 
 	// The program reads commands of its own from its input, in which lines with one of
@@ -37,11 +37,11 @@ var escapes = map[string]escape{
 	"fzf": {keys: true, marks: "execute(&execute-silent(&become(&reload(&execute:&execute-silent:&become:&reload:&transform(&transform:", ends: ")"},
 	// Debuggers, and languages with a word for the shell.
 	"gdb": gdbEscape, "cgdb": gdbEscape, "gdb-multiarch": gdbEscape, "rust-gdb": gdbEscape, "lldb": {marks: "shell &!", flags: "-o -O --one-line", code: true}, "rust-lldb": {marks: "shell &!", flags: "-o -O --one-line", code: true}, "crash": {code: true}, "jdb": {code: true}, "dlv": {code: true},
-	"expect": {marks: "spawn &exec &system &overlay ", flags: "-c", code: true}, "tclsh": {marks: "exec &open \"|", code: true}, "wish": {marks: "exec &open \"|", code: true}, "jimsh": {marks: "exec ", code: true}, "gnuplot": {marks: "!&system &system(\"&system('&`", code: true}, "ghci": {marks: ":!&system \"", code: true}, "ipython": {marks: "!&system('&system(\"&%sx ", code: true}, "jupyter": {keys: true}, "octave": langEscape, "octave-cli": langEscape, "r": langEscape, "rscript": langEscape, "matlab": langEscape, "scilab": langEscape, "julia": {marks: "run(`&`", code: true}, "maxima": {marks: "system(\"", code: true}, "gp": {marks: "system(\"", code: true}, "sage": {code: true}, "m4": {marks: "syscmd(", ends: ")", code: true}, "dc": {marks: "!", flags: "-e --expression", input: true, hints: "!"}, "bpftrace": {marks: "system(\"", code: true}, "rpm": {marks: "%(", ends: ")"}, "rpmspec": {marks: "%(", ends: ")"}, "rpmbuild": {marks: "%(", ends: ")"}, "tex": texEscape, "latex": texEscape, "pdftex": texEscape, "pdflatex": texEscape, "xelatex": texEscape, "lualatex": texEscape, "gs": {marks: "%pipe%", ends: ")", code: true},
+	"expect": {marks: "spawn &exec &system &overlay ", flags: "-c", code: true}, "tclsh": {marks: "exec &open \"|", code: true}, "wish": {marks: "exec &open \"|", code: true}, "jimsh": {marks: "exec ", code: true}, "gnuplot": {marks: "!&system &system(\"&system('&`", code: true}, "ghci": {marks: ":!&system \"", code: true}, "ipython": {marks: "!&system('&system(\"&%sx ", code: true}, "jupyter": {keys: true}, "octave": langEscape, "octave-cli": langEscape, "r": langEscape, "rscript": langEscape, "matlab": langEscape, "scilab": langEscape, "julia": {marks: "run(`&`", code: true}, "maxima": {marks: "system(\"", code: true}, "gp": {marks: "system(\"", code: true}, "sage": {code: true}, "m4": {marks: "syscmd(", ends: ")", code: true}, "dc": {marks: "!", flags: "-e --expression", input: true, hints: "!"}, "bpftrace": {marks: "system(\"", code: true}, "rpm": rpmEscape, "rpmspec": rpmEscape, "rpmbuild": rpmEscape, "tex": texEscape, "latex": texEscape, "pdftex": texEscape, "pdflatex": texEscape, "xelatex": texEscape, "lualatex": texEscape, "gs": {marks: "%pipe%", ends: ")", code: true},
 	// Connections.
 	"ftp": {marks: "!&|", lead: inputOnly, input: true}, "tnftp": {marks: "!&|", lead: inputOnly, input: true}, "sftp": {marks: "!", lead: inputOnly, input: true}, "tftp": {marks: "!", lead: inputOnly, input: true}, "telnet": {marks: "!", lead: inputOnly, input: true}, "smbclient": {marks: "!", flags: "-c --command", input: true}, "lftp": {marks: "!&shell ", flags: "-c -e", code: true}, "cadaver": {marks: "!", lead: inputOnly, input: true}, "cu": {code: true}, "tip": {code: true}, "minicom": {keys: true}, "nmap": {marks: "!", lead: inputOnly, input: true}, "socat": {marks: "exec:&system:&shell:", ends: ",!"},
 	"apt-get": aptEscape, "apt": aptEscape, "aptitude": aptEscape,
-	"wget": {marks: "use_askpass="}, "mvn": {marks: "exec.executable="}, "mvnw": {marks: "exec.executable="}, "cargo": {marks: "runner=&linker=&rustc=&wrapper=&rustdoc=", flags: "--config"},
+	"wget": {marks: "use_askpass="}, "yt-dlp": {marks: ":", flags: "--exec"}, "aws": {marks: "commands=&\"commands\":["}, "mpv": {marks: "run ", keys: true}, "java": javaEscape, "gradle": javaEscape, "gradlew": javaEscape, "mvn": javaEscape, "mvnw": javaEscape, "cargo": {marks: "runner=&linker=&rustc=&wrapper=&rustdoc=", flags: "--config"},
 	"tmux": {all: true, code: true}, "byobu": {all: true, keys: true}, "zellij": {all: true, keys: true}, "wezterm": {all: true}, "concurrently": {all: true}, "npm-run-all": {all: true}, "npm-run-all2": {all: true}, "run-p": {all: true}, "run-s": {all: true}, "run-pty": {all: true}, "conc": {all: true}, "start-server-and-test": {all: true}, "start-test": {all: true},
 	"screen": {all: true, keys: true},
 	"cmake":  {marks: "compiler=&launcher=&make_program=&compiler:filepath=&compiler:string=&launcher:string="},
@@ -55,10 +55,12 @@ var (
 	emacsEscape  = escape{marks: "shell-command &call-process &shell-command-to-string &start-process ", code: true}
 	gdbEscape    = escape{marks: "shell &!&pipe &make ", flags: "-ex -iex --ex -eval-command --eval-command", code: true}
 	sqliteEscape = escape{marks: ".shell &.system &.sh &'|&\"|&once |&output |", doubt: "edit(", input: true, hints: "\n.sh&\n.sy&\n.rea&\n.lo&\n.im&\n.o&\n.ex&\n.ed&\n.w&edit("}
-	psqlEscape   = escape{marks: `\!&program '&\o |&\g |&\w |`, input: true, hints: "\\&program&`"}
-	mysqlEscape  = escape{marks: `\!&system &pager `, input: true, hints: `\&system&pager&edit&source`}
+	psqlEscape   = escape{doubt: "program $", marks: `\!&program '&program e'&program $$&\o |&\g |&\w |`, input: true, hints: "\\&program&`"}
+	mysqlEscape  = escape{marks: `\!&system &pager &pager=`, input: true, hints: `\&system&pager&edit&source`}
 	mailEscape   = escape{marks: "~!&~|&!", lead: inputOnly, input: true, hints: "~&!&|"}
 	langEscape   = escape{marks: "system(\"&system('&shell_cmd(\"&system \"&unix(\"&unix('", code: true}
+	rpmEscape    = escape{marks: "%(", ends: ")", doubt: "%{lua:"}
+	javaEscape   = escape{marks: "exec.executable=&onerror=&onoutofmemoryerror="}
 	texEscape    = escape{marks: "write18{", ends: "}", code: true}
 	aptEscape    = escape{marks: "invoke::=&invoke=&bin::=&proxyautodetect=&proxy-auto-detect=&proxycommand="}
 	gccEscape    = escape{flags: "-wrapper"}
@@ -73,11 +75,13 @@ func (w *walker) escapes(name string, args []arg, c context) {
 	}
 	c.fed = c.fed && c.place != ""
 	w.listUncertain(func() {
+		if strings.HasSuffix(name, "awk") {
+			w.awkRuns(args, c)
+			return
+		}
 		for i := 1; i < len(args); i++ {
 			a := &args[i]
 			switch {
-			case strings.HasSuffix(name, "awk"):
-				w.awkRuns(a, c)
 			case e.all:
 				w.anyCommand(name, args[i:], c)
 				if i > 16 {
@@ -90,8 +94,10 @@ func (w *walker) escapes(name string, args []arg, c context) {
 			default:
 				w.escaped(&e, a.text, c)
 			}
-			if e.doubt != "" && strings.Contains(a.text, e.doubt) {
-				w.setIncomplete("what " + name + " runs is not known")
+			for text := range strings.SplitSeq(e.doubt, "&") {
+				if text != "" && strings.Contains(strings.ToLower(a.text), text) {
+					w.setIncomplete("what " + name + " runs is not known")
+				}
 			}
 		}
 	})
@@ -110,7 +116,36 @@ func (w *walker) anyCommand(name string, args []arg, c context) {
 			w.reparse(name+" "+text, true, c)
 		}
 	}
+	if has("send send-keys", text) {
+		w.typed(args[1:], c)
+	}
 	w.inner(args, c)
+}
+
+// typed lists the commands that words are when they are typed into a terminal.
+func (w *walker) typed(words []arg, c context) {
+	flags := true
+	var text strings.Builder
+	for i := 0; i < len(words); i++ {
+		v := words[i].text
+		if flags = flags && strings.HasPrefix(v, "-"); flags {
+			if strings.Contains(v, "H") {
+				w.setIncomplete("what the keys type is not known")
+			}
+			if has("-t -N", v) {
+				i++
+			}
+			continue
+		}
+		switch v {
+		case "Enter", "C-m", "C-j", "KPEnter":
+			v = "\n"
+		case "Space":
+			v = " "
+		}
+		text.WriteString(v)
+	}
+	w.reparse(text.String(), true, c)
 }
 
 // in reports whether a word may contain a command, according to the word itself and
@@ -145,32 +180,4 @@ func (w *walker) escaped(e *escape, text string, c context) {
 		}
 		w.reparse(rest, true, c)
 	}
-}
-
-// awkRuns lists the texts that an awk program may give to a shell: quoted texts in
-// programs that contain system or a pipe.
-func (w *walker) awkRuns(a *arg, c context) {
-	if !strings.Contains(a.text, "system") && !strings.Contains(a.text, "|") {
-		return
-	}
-	for rest := a.text; ; {
-		_, tail, ok := strings.Cut(rest, `"`)
-		if !ok {
-			return
-		}
-		text, after, ok := strings.Cut(tail, `"`)
-		if !ok {
-			return
-		}
-		if w.plausible(text) {
-			w.reparse(text, true, c)
-		}
-		rest = after
-	}
-}
-
-// plausible reports whether a text begins like a command.
-func (w *walker) plausible(text string) bool {
-	text = strings.TrimLeft(text, " \t")
-	return text != "" && (letter(text[0]) || strings.IndexByte("/.~\\", text[0]) >= 0)
 }

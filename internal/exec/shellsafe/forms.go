@@ -124,6 +124,9 @@ func (w *walker) forms(args []arg) []Form {
 		f.add(plain)
 	}
 	f.subcommands(plain)
+	if has(targetPrograms, plain[0].val) {
+		f.targets(plain)
+	}
 	if words := afterGlobals(texts(plain[1:])); plain[0].val == "git" && len(words) > 0 && !strings.ContainsAny(words[0], unknown) && !has(gitNoContents, words[0]) && !has(gitOthers, words[0]) {
 		f.any(plain[:1]) // may be an alias in the settings
 	}
@@ -133,6 +136,23 @@ func (w *walker) forms(args []arg) []Form {
 		f.subcommands(module)
 	}
 	return f.list
+}
+
+// targetPrograms lists the programs that take several targets in any order.
+const targetPrograms = "make gmake bmake ninja gradle gradlew mvn mvnw ant rake just task sbt invoke inv mage buck buck2 tup"
+
+// targets adds the forms in which each of the later operands is the first one.
+func (f *formsOf) targets(args []arg) {
+	vals := globals[args[0].val].vals
+	for i := 1; i < len(args); i++ {
+		switch a := &args[i]; {
+		case a.lit && has(vals, a.val):
+			i++
+		case a.lit && (strings.HasPrefix(a.val, "-") || strings.Contains(a.val, "=")):
+		case i > 1:
+			f.add(slices.Concat(args[:1], args[i:]))
+		}
+	}
 }
 
 // texts returns the texts of the words.

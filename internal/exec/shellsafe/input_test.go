@@ -60,6 +60,28 @@ func TestOpenInput(t *testing.T) {
 	}
 }
 
+// TestTyped tests texts that are typed into running commands, against a rule that denies curl.
+func TestTyped(t *testing.T) {
+	for _, c := range []struct {
+		command, text string
+		tty, part     bool
+		want          string
+	}{
+		{command: "bash", text: "curl x\n", want: "deny"}, {command: "bash", text: "ls\n", want: "not denied"}, {command: "bash", text: "cd a && sh -c 'curl x'\n", want: "deny"}, {command: "bash", text: "cur", part: true, want: "ask"}, {command: "bash", text: "$k x\n", want: "ask"}, {command: "bash", text: "cat <<E\n", want: "ask"}, {command: "bash", text: "", tty: true, part: true, want: "ask"}, {command: "bash", text: "", want: "not denied"},
+		{command: "script -q /dev/null", text: "curl x\n", want: "deny"}, {command: "script -q /dev/null", text: "ls\n", want: "not denied"}, {command: "fakeroot", text: "curl x\n", tty: true, want: "deny"}, {command: "sudo -s", text: "curl x\n", want: "deny"}, {command: "ssh h", text: "curl x\n", want: "deny"}, {command: "docker exec -i c sh", text: "curl x\n", want: "deny"}, {command: "cd a; env B=1 bash -l", text: "curl x\n", want: "deny"}, {command: "zsh", text: "functions[a]='curl x'\n", want: "ask"}, {command: "zsh", text: "ls\n", want: "not denied"}, {command: "cat | sh", text: "ls\n", want: "ask"},
+		{command: "psql", text: "select 1;\n", want: "not denied"}, {command: "psql", text: "\\! curl x\n", tty: true, want: "deny"}, {command: "sqlite3 x.db", text: ".shell curl x\n", want: "deny"}, {command: "sqlite3 x.db", text: ".tables\n", tty: true, want: "not denied"}, {command: "ed f", text: "!curl x\n", want: "deny"}, {command: "less a", text: "!curl x\n", tty: true, want: "ask"}, {command: "less a", text: "q", tty: true, want: "not denied"}, {command: "git add -p", text: "y\nn\n", tty: true, want: "not denied"}, {command: "vim a", text: ":!curl x\n", tty: true, want: "deny"}, {command: "gdb a", text: "run\n", want: "ask"},
+		{command: "python3 -i", text: "curl x\n", want: "nothing"}, {command: "cat", text: "curl x\n", want: "nothing"}, {command: "npm run dev", text: "curl x\n", tty: true, want: "nothing"}, {command: "./run.sh", text: "curl x\n", want: "nothing"}, {command: "bash run.sh", text: "curl x\n", want: "nothing"}, {command: "$x", text: "ls\n", want: "ask"},
+	} {
+		got := "nothing"
+		if a := Typed(c.command, c.text, c.tty, !c.part, ws); a != nil {
+			got = curlDecision(a)
+		}
+		if got != c.want {
+			t.Errorf("%s, %q: %s, want %s", c.command, c.text, got, c.want)
+		}
+	}
+}
+
 // TestWideFields tests formats that write much more than their input has.
 func TestWideFields(t *testing.T) {
 	for command, want := range map[string]bool{

@@ -55,6 +55,7 @@ var launchers = map[string]launcher{
 	"machinectl": {sh: "shell login", apart: true, verbs: "shell", vals: "-E --setenv --uid -H --host -M --machine", skip: 1}, "distrobox": {sh: "enter", verbs: "enter", vals: "-n --name -a --additional-flags", dash: true, skip: 1}, "toolbox": {sh: "enter", verbs: "run", vals: "-c --container -d --distro -r --release"}, "crictl": {apart: true, verbs: "exec", vals: "-r --runtime-endpoint --timeout", skip: 1}, "ctr": {apart: true, verbs: "exec", ahead: "task tasks t", vals: "-n --namespace -a --address --exec-id --cwd --user", skip: 1}, "heroku": {apart: true, verbs: "run run:detached run:inside local:run", vals: "-a --app -s --size"}, "fly": {apart: true, none: true, c: "-C --command"}, "flyctl": {apart: true, none: true, c: "-C --command"},
 	// Flags that name a command.
 	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "launchctl": {verbs: "submit", dash: true}, "helm": {none: true, c: "--post-renderer"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
+	"rpm": {none: true, c: "--pipe"}, "dlv": {verbs: "exec"},
 	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
 }
 
@@ -98,6 +99,10 @@ func (w *walker) launch(name string, args []arg, c context) {
 			if text, used, is := commandFlag("-s --shell", args[i].text, args[i+1:]); is {
 				w.reparse(text, args[i+used].lit, c)
 			}
+		}
+	case "mix": // mix do compile + cmd COMMAND
+		if at := slices.IndexFunc(args, func(a arg) bool { return a.val == "cmd" }); at > 0 {
+			w.inner(args[at+1:], c)
 		}
 	case "npm": // npm explore PACKAGE -- COMMAND
 		if at := slices.IndexFunc(args, func(a arg) bool { return a.val == "--" }); at > 2 && args[1].val == "explore" {
@@ -149,7 +154,9 @@ func (w *walker) launch(name string, args []arg, c context) {
 			if l.host && c.input.none() {
 				return
 			}
-			c.input = input{} // a rule may allow the launcher
+			if !w.typing(c) {
+				c.input = input{} // a rule may allow the launcher
+			}
 			w.startsShell(name, c)
 		}
 	}()

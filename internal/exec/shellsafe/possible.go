@@ -30,10 +30,16 @@ func isKnown(name string) bool {
 }
 
 // possible returns the commands that a program on no table runs if it is a wrapper: those
-// that begin with one of its words, and the texts for a shell among them.
+// that begin with one of its words, and the texts for a shell among them. Of a known wrapper,
+// only values of flags that are on no table are tried.
 func (w *walker) possible(args []arg, c context) (texts []string) {
 	args = canonical(args)
-	if c.guess || len(args) < 2 || isKnown(base(args[0].val)) {
+	if c.guess || len(args) < 2 {
+		return nil
+	}
+	name := base(args[0].val)
+	x, wraps := wrappers[name]
+	if isKnown(name) && !wraps {
 		return nil
 	}
 	if w.formBytes > maxFormBytes {
@@ -46,10 +52,12 @@ func (w *walker) possible(args []arg, c context) (texts []string) {
 	at := len(w.a.Commands)
 	for i := 1; i < len(args) && i <= maxPossible; i++ {
 		text := args[i].text
-		if _, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
+		flag, value, ok := strings.Cut(text, "=")
+		if ok = ok && strings.HasPrefix(text, "-"); ok {
 			text = value
 		}
 		switch {
+		case wraps && (!ok || has(x.vals, flag) || has(x.opt, flag)): // unwrap knows what it is
 		case !args[i].lit || strings.HasPrefix(text, "-"):
 		case strings.ContainsAny(text, " \t\n;&|"):
 			w.reparse(text, true, c)

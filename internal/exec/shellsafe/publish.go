@@ -16,18 +16,44 @@ var publishing = map[string][]string{
 	"sl":     {"push", "pr submit"},
 	"fossil": {"push", "sync"},
 	"bzr":    {"push"}, "brz": {"push"}, "darcs": {"push"}, "pijul": {"push"},
-	"arc":  {"diff", "land"},
+	"arc": {"diff", "land"},
+	// Pages, services, and stores of files.
+	"vercel": {"deploy", "promote", "redeploy", "rollback", "alias set"}, "now": {"deploy"}, "surge": {"publish"}, "aws": {"s3api put-object", "s3 website", "lambda update-function-code", "lambda create-function", "cloudformation deploy", "cloudformation create-stack", "cloudformation update-stack", "deploy create-deployment", "ecs update-service", "amplify start-deployment", "sns publish", "ses send-email", "codecommit create-pull-request"},
+	"sam": {"deploy", "sync"}, "cdk": {"deploy"}, "sls": {"deploy"}, "serverless": {"deploy"}, "eb": {"deploy", "create"}, "copilot": {"deploy", "svc deploy"}, "amplify": {"publish", "push"}, "sst": {"deploy"}, "pulumi": {"up"}, "railway": {"up"}, "supabase": {"functions deploy", "db push"}, "convex": {"deploy"}, "kamal": {"deploy", "redeploy", "setup"}, "heroku": {"container:push", "container:release", "pipelines:promote"}, "databricks": {"bundle deploy"}, "modal": {"deploy"}, "sf": {"project deploy"}, "clasp": {"push", "deploy"}, "shopify": {"theme push", "app deploy"},
+	"mkdocs": {"gh-deploy"}, "mike": {"deploy"}, "hugo": {"deploy"}, "ng": {"deploy"}, "quarto": {"publish"}, "eas": {"submit", "update", "deploy"}, "expo": {"publish"}, "fastlane": {"deliver", "supply", "release"}, "snapcraft": {"upload", "push", "release"}, "dvc": {"push"}, "cog": {"push"}, "kaggle": {"datasets create", "datasets version", "kernels push", "competitions submit"}, "ipfs": {"name publish"}, "skopeo": {"copy", "sync"}, "crane": {"push", "copy"}, "buildah": {"push"}, "nerdctl": {"push"},
+	// Messages, and ports of this machine.
+	"jira": {"issue create", "issue comment add", "issue edit", "issue move"}, "toot": {"post"}, "ntfy": {"publish", "pub"}, "ngrok": {"http", "tcp", "tls", "start"}, "cloudflared": {"tunnel"}, "bore": {"local"}, "tailscale": {"funnel"}, "devtunnel": {"host"}, "code": {"tunnel"},
 	"helm": {"push"}, "oras": {"push"}, "hf": {"upload", "repo create"}, "huggingface-cli": {"upload", "repo create"},
-	"vercel": {"deploy"}, "netlify": {"deploy"}, "wrangler": {"deploy", "publish", "pages deploy"}, "firebase": {"deploy"}, "fly": {"deploy"}, "flyctl": {"deploy"}, "gcloud": {"app deploy", "run deploy", "functions deploy"},
-	"az": {"repos pr create", "repos pr update", "repos create"},
+	"netlify": {"deploy"}, "wrangler": {"deploy", "publish", "pages deploy", "pages publish", "versions deploy", "r2 object put"}, "firebase": {"deploy", "hosting:channel:deploy", "hosting:clone"}, "fly": {"deploy", "launch"}, "flyctl": {"deploy", "launch"}, "gcloud": {"app deploy", "run deploy", "functions deploy", "builds submit"},
+	"az": {"repos pr create", "repos pr update", "repos create", "webapp up", "webapp deploy", "functionapp deploy", "containerapp up", "storage blob upload", "storage blob upload-batch", "storage blob sync", "boards work-item create", "boards work-item update"},
 }
+
+// uploading lists, by program, the subcommands that copy files, and so publish if the last place
+// is one of others.
+var uploading = map[string][]string{
+	"aws": {"s3 cp", "s3 mv", "s3 sync"}, "gsutil": {"cp", "mv", "rsync"}, "gcloud": {"storage cp", "storage mv", "storage rsync"}, "s3cmd": {"put", "sync", "cp", "mv"}, "s5cmd": {"cp", "mv", "sync"}, "rclone": {"copy", "copyto", "move", "moveto", "sync", "bisync"}, "azcopy": {"copy", "cp", "sync"}, "b2": {"sync", "upload-file", "upload"},
+}
+
+// publishers lists the programs that publish without a subcommand, with the subcommands that do
+// something else.
+var publishers = map[string]string{
+	"vercel": vercelVerbs, "now": vercelVerbs, "surge": "login logout list token whoami teardown plus ssl encrypt domain help",
+	"gh-pages": "", "ghp-import": "", "np": "", "release-it": "", "semantic-release": "", "pastebinit": "", "gist": "", "dput": "", "lt": "", "localtunnel": "", "sendmail": "", "msmtp": "", "swaks": "", "telegram-send": "",
+}
+
+const vercelVerbs = "alias bisect blob build cache certs curl dev dns domains env git help init inspect install integration link list ls login logout logs microfrontends open project projects pull redirects remove rm rolling-release switch target targets teams telemetry whoami"
 
 // Publishes returns the program and subcommand if the command shows something to others, as in
 // "git push", and "" if it is not known to. Scripts may do the same unseen.
 func (c *Command) Publishes() string {
-	trial := "--dry-run --help"
-	if c.Name == "git" {
+	trial := "--dry-run --help --version"
+	switch c.Name {
+	case "git":
 		trial += " -n"
+	case "aws":
+		trial += " --dryrun"
+	case "vercel":
+		trial += " -h -v"
 	}
 	if len(c.Words) == 0 || hasHarmlessFlag(c.Words[1:], trial) {
 		return ""
@@ -45,13 +71,42 @@ func (c *Command) Publishes() string {
 		if (name == "gh" || name == "glab") && len(verbs) > 0 && verbs[0] == "api" && sends(c.Words) {
 			return name + " api"
 		}
-		for _, sub := range publishing[name] {
-			if n := strings.Count(sub, " ") + 1; len(verbs) >= n && strings.Join(verbs[:n], " ") == sub {
-				return name + " " + sub
-			}
+		if own, is := publishers[name]; is && (len(verbs) == 0 || !has(own, verbs[0])) && starts(publishing[name], verbs) == "" {
+			return name
+		}
+		if sub := starts(publishing[name], verbs); sub != "" {
+			return name + " " + sub
+		}
+		if sub := starts(uploading[name], verbs); sub != "" && upload(verbs) {
+			return name + " " + sub
 		}
 	}
 	return ""
+}
+
+// starts returns the member of subs with whose words a command begins, or "".
+func starts(subs, words []string) string {
+	for _, sub := range subs {
+		if n := strings.Count(sub, " ") + 1; len(words) >= n && strings.Join(words[:n], " ") == sub {
+			return sub
+		}
+	}
+	return ""
+}
+
+// upload reports whether the last place that words name is on another machine. A word after a flag
+// counts as its value.
+func upload(words []string) (remote bool) {
+	for i, w := range words {
+		switch {
+		case strings.HasPrefix(w, "-"):
+		case strings.Contains(w, ":"):
+			remote = true
+		case i > 0 && !strings.HasPrefix(words[i-1], "-"):
+			remote = false
+		}
+	}
+	return remote
 }
 
 // sends reports whether a call of an API changes something.

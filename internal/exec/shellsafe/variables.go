@@ -41,6 +41,12 @@ func isProgram(name string) bool {
 		len(name) == 3 && name[:2] == "PS"
 }
 
+// namesProgram reports whether the name of a variable that is on no list says that its value is a
+// command.
+func namesProgram(name string) bool {
+	return slices.ContainsFunc(strings.Fields("EDITOR EDIT PAGER BROWSER SHELL CMD COMMAND PROG PROGRAM HOOK RUNNER WRAPPER LAUNCHER ASKPASS VIEWER OPENER BIN BINARY EXE EXEC EXECUTABLE"), func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
 // cargoProgram reports whether a variable is a setting of cargo that names a
 // program.
 func cargoProgram(name string) bool {
@@ -54,7 +60,7 @@ func (w *walker) variable(name, value string, lit bool, c context) {
 		w.vars = map[string]arg{}
 	}
 	w.vars[name] = arg{text: value, val: value, lit: lit}
-	if !isProgram(name) || value == "" {
+	if value == "" || !isProgram(name) && !(lit && namesProgram(name)) {
 		return
 	}
 	c.inner, c.wrapped, c.fed = true, true, false

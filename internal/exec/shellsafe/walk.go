@@ -22,6 +22,7 @@ type walker struct {
 	assigns       bool // some variable is set, so $HOME is unknown
 	data          bool // there is text that would run a command if it were evaluated
 	evaluates     bool // there is a place that evaluates
+	takes         bool // a program takes the text of Typed for commands
 	git           bool // Script runs git other than git config
 	gitConf       bool // Script runs git config
 	goTool        bool // Script runs go

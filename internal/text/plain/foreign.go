@@ -8,10 +8,13 @@ import (
 	"unicode/utf8"
 )
 
+// blank lists, for a class of characters, those that look like nothing at the beginning of a text.
+const blank = `\s\p{Z}\p{Cf}\p{M}\x{115F}\x{1160}\x{2800}\x{3164}\x{FFA0}`
+
 // ownLine matches the beginning of a line that looks like a note of this server, as in
 // "[sandbox: ...]" or "[1 event since the last answer]", or a whole line in brackets that
 // is a sentence.
-var ownLine = regexp.MustCompile(`^[\s>\p{Z}\p{Cf}]*(?:\[\s*(?:\d+ events?\b|(?i:sandbox|network|server|task|hook|the hook|mcp-toolset|policy|approval|user|system|note|notice|summary|its report)\b)|(?i:a hook objects:)|\[\s*(?:\d+ )?\p{L}[^\]]* [^\]]*\]\s*$)`)
+var ownLine = regexp.MustCompile(strings.ReplaceAll(`^[>BLANK]*(?:\[[BLANK]*(?:\d+ events?\b|(?i:sandbox|network|server|task|hook|the hook|mcp-toolset|policy|approval|user|system|note|notice|summary|its report)\b)|(?i:a hook objects:)|\[[BLANK]*(?:\d+ )?\p{L}[^\]]* [^\]]*\]\s*$)`, "BLANK", blank))
 
 // Foreign returns a text of another program that is shown among lines of this server.
 // Control characters and invisible ones become escapes, except line breaks and tabs. Lines
