@@ -56,7 +56,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
-			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input}
+			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, Uncertain: named.Uncertain}
 			if seen[key] {
 				continue
 			}
@@ -65,24 +65,35 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
+			free := own || named.Access == policy.Read && (nowhere(canonical) || c.temp != nil && c.temp.Reads(canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: own || named.Access == policy.Read && nowhere(canonical)})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: free})
 		}
 	}
 	return to, nil
 }
 
 // follow returns the canonical path of a file that a command names, and whether it is in the
-// session's own folder for temporary files. A path that cannot be resolved stays as it is.
+// session's own folder for temporary files, or of the command's own process. A path that cannot be
+// resolved stays as it is.
 func (c *call) follow(ctx context.Context, path string, made bool) (canonical string, own bool, err error) {
+	if real := filepath.Clean(path); c.temp != nil && c.temp.Own(real) {
+		return real, true, nil
+	}
 	real := path
 	if c.env.Real != nil {
 		real = c.env.Real(path, made)
 	}
 	canonical, _, err = follow(ctx, real)
 	return canonical, c.own(canonical), err
+}
+
+// free reports whether a call may use a file at a canonical path that it names without a question,
+// wherever it is: it is in the session's folder for temporary files, or all commands may read it.
+func (c *call) free(canonical string, access policy.Access) bool {
+	return c.own(canonical) || access == policy.Read && c.temp != nil && c.temp.Reads(canonical, false, false)
 }
 
 // own reports whether a canonical path is in the session's folder for temporary files.

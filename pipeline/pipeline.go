@@ -84,6 +84,8 @@ import (
 type Private interface {
 	Real(path string, made bool) string
 	Owns(canonical string) bool
+	Own(path string) bool
+	Reads(canonical string, command, uncertain bool) bool
 	Shown(text string) string
 }
 

@@ -26,4 +26,6 @@ type NamedPath struct {
 	Access policy.Access
 	Glob   bool // Path is a shell pattern for the files it matches
 	Input  bool // a redirect reads it
+	// Uncertain is true if a program gets the path and may write to it.
+	Uncertain bool
 }

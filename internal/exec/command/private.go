@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Private maps the paths of an owner's commands: where mounts hold, their /tmp and /var/tmp are the
@@ -12,10 +13,12 @@ import (
 type Private struct {
 	commands *Commands
 	owner    string
+	once     sync.Once
+	layer    *readLayer // set by once
 }
 
 // Private returns the mapping for an owner.
-func (c *Commands) Private(owner string) *Private { return &Private{c, owner} }
+func (c *Commands) Private(owner string) *Private { return &Private{commands: c, owner: owner} }
 
 // Real returns the path of a file that commands find at path. What they may use below the folders
 // for temporary files, such as a root, is at the same path. So is a file of the machine, which the
