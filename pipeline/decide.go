@@ -37,7 +37,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, As: r.As, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
-		Match: r.Matcher(base), Readable: c.p.readable(env.Session), Own: r.Check(env), Hook: c.opinion,
+		Match: r.Matcher(base), Readable: c.readable(env.Session), Own: r.Check(env), Hook: c.opinion,
 	}
 	if req.Mentions, err = c.mentions(ctx); err != nil {
 		return policy.Decision{}, err

@@ -44,8 +44,8 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 		paths := []string{named.Path}
 		if named.Glob {
 			pattern := named.Path
-			if c.env.Real != nil {
-				pattern = c.env.Real(pattern, false)
+			if c.real != nil {
+				pattern = c.real(pattern, false)
 			}
 			paths = expand(pattern)
 		}
@@ -83,8 +83,8 @@ func (c *call) follow(ctx context.Context, path string, made bool) (canonical st
 		return real, true, nil
 	}
 	real := path
-	if c.env.Real != nil {
-		real = c.env.Real(path, made)
+	if c.real != nil {
+		real = c.real(path, made)
 	}
 	canonical, _, err = follow(ctx, real)
 	return canonical, c.own(canonical), err

@@ -85,6 +85,8 @@ type Private interface {
 	Real(path string, made bool) string
 	Owns(canonical string) bool
 	Own(path string) bool
+	Layered(path string) (at string, merged bool)
+	LayerFolders() []string
 	Reads(canonical string, command, uncertain bool) bool
 	Shown(text string) string
 }
