@@ -61,6 +61,9 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 				continue
 			}
 			seen[key] = true
+			if named.Place && !made[path] && !mayExist(path) {
+				continue
+			}
 			canonical, own, err := c.follow(ctx, path, named.Access == policy.Edit || made[path])
 			if err != nil {
 				return nil, err
@@ -117,6 +120,12 @@ func nowhere(path string) bool {
 	}
 	_, err := os.Lstat("/" + first)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// mayExist reports whether a path may lead to something.
+func mayExist(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // expand returns the files that a shell pattern matches now, and the folder

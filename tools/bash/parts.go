@@ -148,7 +148,7 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 			}
 			text = filepath.Join(escaped(dir, true), n.Pattern)
 		}
-		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input, Uncertain: n.Uncertain})
+		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input, Uncertain: n.Uncertain, Place: n.Place})
 	}
 }
 

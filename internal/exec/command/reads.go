@@ -66,7 +66,7 @@ func (l *readLayer) holds(path string, uncertain bool) bool {
 		return true
 	case inHome:
 		return !uncertain && strings.HasPrefix(strings.TrimPrefix(path, l.home), "/.")
-	case uncertain && (inside(path, "/srv") || inside(path, "/var")):
+	case uncertain && (inside(path, "/srv") || inside(path, "/var")) && sandbox.May(path, true):
 		return false
 	}
 	return forAll(path)

@@ -78,6 +78,14 @@ func (c *Commands) findToolchains(links *sandbox.Resolver) (out []string) {
 	for _, folder := range c.programs() {
 		add(folder)
 	}
+	for _, folder := range queue {
+		if strings.HasSuffix(folder, "/.cargo/bin") { // rustup keeps what its programs run beside it
+			toolchains, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(folder)), ".rustup", "toolchains", "*", "bin"))
+			for _, folder := range toolchains {
+				add(folder)
+			}
+		}
+	}
 	for _, name := range prefixVariables {
 		if prefix := c.variable(name); filepath.IsAbs(prefix) {
 			add(filepath.Join(prefix, "bin"))
