@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +22,8 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	readable, writable := c.Beyond()
 	secrets := c.PassesSecrets()
 	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
+	// A command in the sandbox can end no other process than its own.
+	own := c.Uncontained(context.Background()) == nil && !j.signals()
 	edits := 0
 	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
@@ -33,7 +36,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		}
 		if part.Risk != "" {
 			p.Edits = false
-		} else if !harmless {
+		} else if !harmless && !(own && slices.Contains(ending, c.Name)) {
 			part.Risk = c.Destructive()
 			part.Destroys = part.Risk != "" && c.DestroysFiles()
 			if part.Risk == "" {
