@@ -97,7 +97,7 @@ func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
 		return Grant{}, &GrantError{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
-	if w.Uncertain && exists(w.Path) && !sandbox.May(w.Path, true) {
+	if w.Uncertain && !mayChange(w.Path) {
 		w.Change = false // what the program cannot do without a sandbox needs no grant
 	}
 	g := Grant{Path: w.Path, Change: w.Change, Uncertain: w.Uncertain}

@@ -66,7 +66,7 @@ func (l *readLayer) holds(path string, uncertain bool) bool {
 		return true
 	case inHome:
 		return !uncertain && strings.HasPrefix(strings.TrimPrefix(path, l.home), "/.")
-	case uncertain && (inside(path, "/srv") || inside(path, "/var")) && sandbox.May(path, true):
+	case uncertain && (inside(path, "/srv") || inside(path, "/var")) && mayChange(path):
 		return false
 	}
 	return forAll(path)
@@ -76,6 +76,14 @@ func (l *readLayer) holds(path string, uncertain bool) bool {
 func absent(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// mayChange reports whether the user of the server may change the file at a path, or make it.
+func mayChange(path string) bool {
+	for absent(path) {
+		path = filepath.Dir(path)
+	}
+	return sandbox.May(path, true)
 }
 
 // forAll reports whether all users may read the file or folder at a canonical path. It returns true
