@@ -20,7 +20,7 @@ var workFlags = map[string]string{
 
 // makesFolders lists programs that make what their operands name after some words.
 var makesFolders = map[string]string{
-	"virtualenv": "", "python": "-m venv", "python3": "-m venv", "uv": "venv", "cargo": "init new", "npm": "", "dotnet": "new", "django-admin": "startproject", "rails": "new", "mix": "new",
+	"virtualenv": "", "python": "-m venv", "python3": "-m venv", "uv": "venv", "cargo": "init new", "dotnet": "new", "django-admin": "startproject", "rails": "new", "mix": "new",
 	"poetry": "new", "cookiecutter": "-o",
 }
 
@@ -36,6 +36,9 @@ func (w *walker) worksIn(args []arg, c context) {
 	name := base(args[0].val)
 	d := c.dirs
 	for i := 1; i < len(args); i++ {
+		if args[i].val == "--" {
+			break
+		}
 		flag, value, eq := strings.Cut(args[i].val, "=")
 		if !args[i].lit || !has(workFlags[name], flag) {
 			continue
@@ -61,7 +64,7 @@ func (w *walker) worksIn(args []arg, c context) {
 	}
 	if name == "make" || name == "gmake" {
 		for i := range args[1:] {
-			if _, value, ok := strings.Cut(args[i+1].val, "="); ok && args[i+1].lit && strings.Contains(value, "/") && !strings.ContainsAny(value, " $") {
+			if _, value, ok := strings.Cut(args[i+1].val, "="); ok && args[i+1].lit && !strings.HasPrefix(args[i+1].val, "-") && strings.Contains(value, "/") && !strings.ContainsAny(value, " $") {
 				to := literal(value)
 				w.uncertain(c.dirs.paths(&to, false))
 			}
@@ -81,6 +84,9 @@ func (w *walker) anyFiles(args []arg) bool {
 		return slices.ContainsFunc(args[1:], func(a arg) bool { return !strings.HasPrefix(a.lead, "-") }) && !onlyReadsGit(args)
 	}
 	_, known := fileCommands[name]
+	if _, reads := table[name]; reads && !has("go npm pnpm yarn cargo tar", name) {
+		return false
+	}
 	return !known || has(guessed+" make go gcc g++ cc c++ clang clang++ ld tar unzip patch curl wget sqlite3 vim vi nano emacs", name)
 }
 
@@ -120,7 +126,9 @@ func (w *walker) makes(args []arg, c context) {
 	at := 1
 	if words != "" {
 		verb := strings.Fields(words)
-		at = slices.IndexFunc(args, func(a arg) bool { return a.val == verb[len(verb)-1] || len(verb) > 1 && verb[0] != "-m" && a.val == verb[0] })
+		at = slices.IndexFunc(args, func(a arg) bool {
+			return a.val == verb[len(verb)-1] || len(verb) > 1 && verb[0] != "-m" && a.val == verb[0]
+		})
 		if at < 1 {
 			return
 		}
