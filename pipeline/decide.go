@@ -72,7 +72,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	req.Target = &policy.Target{Literal: c.shown(r.Path), Canonical: canonical, Access: c.access, Free: c.free(canonical, c.access)}
+	req.Target = &policy.Target{Literal: c.shown(r.Path), Canonical: canonical, Access: c.access, Free: c.free(r.Path, canonical, c.access)}
 	req.Links = protectedLinks(env.Session.Roots, *req.Target)
 	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
 	d := c.decideOn(req)

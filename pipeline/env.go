@@ -51,7 +51,7 @@ func (c *call) newEnv() *tools.Env {
 	// allowed.
 	more := c.readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
-		target := policy.Target{Literal: c.shown(literal), Canonical: canonical, Access: c.access, Free: c.free(canonical, c.access)}
+		target := policy.Target{Literal: c.shown(literal), Canonical: canonical, Access: c.access, Free: c.free(literal, canonical, c.access)}
 		d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
 		case c.preview.Load() && c.rules.Credentials(canonical):
@@ -68,7 +68,7 @@ func (c *call) newEnv() *tools.Env {
 		if err != nil {
 			canonical = path
 		}
-		target := policy.Target{Literal: c.shown(path), Canonical: canonical, Access: policy.Read, Free: c.free(canonical, policy.Read)}
+		target := policy.Target{Literal: c.shown(path), Canonical: canonical, Access: policy.Read, Free: c.free(path, canonical, policy.Read)}
 		return c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more).Behavior == policy.Deny
 	}
 	env.Secrets = func(folder string) func(string) bool {

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -68,7 +70,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
-			free := own || named.Access == policy.Read && (nowhere(canonical) || c.temp != nil && c.temp.Reads(canonical, true, named.Uncertain))
+			free := own || named.Access == policy.Read && (nowhere(canonical) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
@@ -93,10 +95,22 @@ func (c *call) follow(ctx context.Context, path string, made bool) (canonical st
 	return canonical, c.own(canonical), err
 }
 
-// free reports whether a call may use a file at a canonical path that it names without a question,
-// wherever it is: it is in the session's folder for temporary files, or all commands may read it.
-func (c *call) free(canonical string, access policy.Access) bool {
-	return c.own(canonical) || access == policy.Read && c.temp != nil && c.temp.Reads(canonical, false, false)
+// free reports whether a call may use a file that it names without a question, wherever it is: it is
+// in the session's folder for temporary files, or all commands may read it.
+func (c *call) free(literal, canonical string, access policy.Access) bool {
+	return c.own(canonical) || access == policy.Read && c.reads(literal, canonical, false, false)
+}
+
+// reads reports whether all commands may read a file; see command.Private.Reads. A link in a root
+// that leads out of all of them may be a trap, so its target has to be named itself.
+func (c *call) reads(literal, canonical string, command, uncertain bool) bool {
+	if c.temp == nil || !c.temp.Reads(canonical, command, uncertain) {
+		return false
+	}
+	in := func(path string) bool {
+		return slices.ContainsFunc(c.env.Session.Roots, func(root string) bool { return workspace.Within(root, path) })
+	}
+	return in(canonical) || !in(filepath.Clean(literal))
 }
 
 // own reports whether a canonical path is in the session's folder for temporary files.
