@@ -70,7 +70,7 @@ func (c *Commands) findToolchains(links *sandbox.Resolver) (out []string) {
 	var queue []string
 	add := func(path string) {
 		real := links.Real(path)
-		if real == "" || real != filepath.Clean(path) && c.writes(path, path) || c.writes(real, real) || slices.Contains(queue, real) || len(queue) == maxToolFolders {
+		if real == "" || real != filepath.Clean(path) && c.writes(path, real) || slices.Contains(queue, real) || len(queue) == maxToolFolders {
 			return
 		}
 		queue = append(queue, real)
@@ -98,6 +98,9 @@ func (c *Commands) findToolchains(links *sandbox.Resolver) (out []string) {
 			out = append(out, c.toolFolders(folder)...)
 		} else if !inside(folder, "/usr/local") && !inside(folder, "/opt") {
 			continue // its links stay in the system
+		}
+		if c.writes(folder, folder) {
+			continue // commands may have made what is in it
 		}
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
@@ -152,7 +155,7 @@ func (c *Commands) toolFolders(folder string) (out []string) {
 	}
 	prefix := filepath.Dir(folder)
 	if folderOfPrograms(folder) && filepath.Dir(prefix) != "/" && !c.above(prefix) {
-		if whole, known := sandbox.Around(prefix); known {
+		if whole, known := sandbox.Around(resolved(c.config.Home), prefix); known {
 			return append(whole, folder)
 		}
 	}
@@ -166,10 +169,10 @@ func (c *Commands) toolFolders(folder string) (out []string) {
 	}
 	for _, name := range names {
 		beside := filepath.Join(prefix, name)
-		if info, err := os.Lstat(beside); err != nil || !info.IsDir() || c.writes(beside, beside) || c.above(beside) {
+		if info, err := os.Lstat(beside); err != nil || !info.IsDir() || c.above(beside) {
 			continue
 		}
-		around, _ := sandbox.Around(beside)
+		around, _ := sandbox.Around(resolved(c.config.Home), beside)
 		out = append(out, around...)
 	}
 	return out

@@ -76,11 +76,12 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 	return l.read, slices.Compact(secret)
 }
 
-// Around returns the paths that make up a folder of a toolchain without what may hold credentials:
+// Around returns the paths that make up a folder of a toolchain without what may hold credentials. home
+// is the home folder of the user. It returns
 // the folder itself if nothing in it may. known is false for a folder of a home folder whose
 // hidden name is not known to be harmless.
-func Around(folder string) (paths []string, known bool) {
-	l := lister{home: new(Home).of(folder), secrets: expand(systemSecrets, "/")}
+func Around(home, folder string) (paths []string, known bool) {
+	l := lister{home: (&Home{home: home}).of(folder), secrets: expand(systemSecrets, "/")}
 	known = true
 	if l.home != "" {
 		l.secrets = slices.Concat(expand(secrets, l.home), expand(cacheSecrets, l.home), credentialFiles(l.home))
