@@ -37,7 +37,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, As: r.As, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
-		Match: r.Matcher(base), Readable: c.p.readable(env.Session), Own: r.Check(env), Hook: c.opinion, Typed: r.Types(env),
+		Match: r.Matcher(base), Readable: c.readable(env.Session), Own: r.Check(env), Hook: c.opinion, Typed: r.Types(env),
 	}
 	if req.Mentions, err = c.mentions(ctx); err != nil {
 		return policy.Decision{}, err
@@ -72,7 +72,7 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	req.Target = &policy.Target{Literal: c.shown(r.Path), Canonical: canonical, Access: c.access, Free: c.own(canonical)}
+	req.Target = &policy.Target{Literal: c.shown(r.Path), Canonical: canonical, Access: c.access, Free: c.free(r.Path, canonical, c.access)}
 	req.Links = protectedLinks(env.Session.Roots, *req.Target)
 	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
 	d := c.decideOn(req)

@@ -24,7 +24,7 @@ func (c *call) newEnv() *tools.Env {
 	}
 	if c.p.Private != nil {
 		c.temp = c.p.Private(env.Session)
-		env.Real = func(path string, made bool) string {
+		c.real = func(path string, made bool) string {
 			real := c.temp.Real(path, made)
 			if real == path || slices.ContainsFunc(c.p.readable(env.Session), func(dir string) bool { return workspace.Within(dir, path) }) {
 				return path
@@ -36,13 +36,22 @@ func (c *call) newEnv() *tools.Env {
 			}
 			return real
 		}
+		env.Shown, env.Place = c.temp.Shown, c.real
+		env.Real = func(path string, made bool) string {
+			real := c.real(path, made)
+			at, merged := c.temp.Layered(real)
+			if merged && !slices.Contains(env.Notes, mergedNote) {
+				env.Notes = append(env.Notes, mergedNote)
+			}
+			return at
+		}
 	}
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was
 	// allowed.
-	more := c.p.readable(env.Session)
+	more := c.readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
-		target := policy.Target{Literal: c.shown(literal), Canonical: canonical, Access: c.access, Free: c.own(canonical)}
+		target := policy.Target{Literal: c.shown(literal), Canonical: canonical, Access: c.access, Free: c.free(literal, canonical, c.access)}
 		d := c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
 		case c.preview.Load() && c.rules.Credentials(canonical):
@@ -59,7 +68,7 @@ func (c *call) newEnv() *tools.Env {
 		if err != nil {
 			canonical = path
 		}
-		target := policy.Target{Literal: c.shown(path), Canonical: canonical, Access: policy.Read}
+		target := policy.Target{Literal: c.shown(path), Canonical: canonical, Access: policy.Read, Free: c.free(path, canonical, policy.Read)}
 		return c.rules.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more).Behavior == policy.Deny
 	}
 	env.Secrets = func(folder string) func(string) bool {
@@ -133,6 +142,19 @@ func (c *call) granted(canonical string, d policy.Decision) bool {
 	t := c.target
 	return t != nil && workspace.Within(t.canonical, canonical) && d.Secret == t.asks.Secret &&
 		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
+}
+
+// mergedNote is the note for a folder of a cache in which the files of the machine and those that
+// commands added are shown as one to commands only.
+const mergedNote = "commands of this workspace have added files in this folder of a cache, which are not listed here: name the folder of one package, or use Bash with find or grep -r"
+
+// readable returns the paths outside of the roots that a call may read in a session.
+func (c *call) readable(v session.View) []string {
+	out := c.p.readable(v)
+	if c.temp != nil {
+		out = append(out, c.temp.LayerFolders()...)
+	}
+	return out
 }
 
 // readable returns the paths outside of the roots that a session may read.

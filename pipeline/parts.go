@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -44,8 +46,8 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 		paths := []string{named.Path}
 		if named.Glob {
 			pattern := named.Path
-			if c.env.Real != nil {
-				pattern = c.env.Real(pattern, false)
+			if c.real != nil {
+				pattern = c.real(pattern, false)
 			}
 			paths = expand(pattern)
 		}
@@ -56,33 +58,59 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
-			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, By: named.By}
+			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, By: named.By, Uncertain: named.Uncertain}
 			if seen[key] {
 				continue
 			}
 			seen[key] = true
+			if named.Place && !made[path] && !mayExist(path) {
+				continue
+			}
 			canonical, own, err := c.follow(ctx, path, named.Access == policy.Edit || made[path])
 			if err != nil {
 				return nil, err
 			}
+			free := own || named.Access == policy.Read && (nowhere(canonical) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: own || named.Access == policy.Read && nowhere(canonical), By: named.By})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: free, By: named.By})
 		}
 	}
 	return to, nil
 }
 
 // follow returns the canonical path of a file that a command names, and whether it is in the
-// session's own folder for temporary files. A path that cannot be resolved stays as it is.
+// session's own folder for temporary files, or of the command's own process. A path that cannot be
+// resolved stays as it is.
 func (c *call) follow(ctx context.Context, path string, made bool) (canonical string, own bool, err error) {
+	if real := filepath.Clean(path); c.temp != nil && c.temp.Own(real) {
+		return real, true, nil
+	}
 	real := path
-	if c.env.Real != nil {
-		real = c.env.Real(path, made)
+	if c.real != nil {
+		real = c.real(path, made)
 	}
 	canonical, _, err = follow(ctx, real)
 	return canonical, c.own(canonical), err
+}
+
+// free reports whether a call may use a file that it names without a question, wherever it is: it is
+// in the session's folder for temporary files, or all commands may read it.
+func (c *call) free(literal, canonical string, access policy.Access) bool {
+	return c.own(canonical) || access == policy.Read && c.reads(literal, canonical, false, false)
+}
+
+// reads reports whether all commands may read a file; see command.Private.Reads. A link in a root
+// that leads out of all of them may be a trap, so its target has to be named itself.
+func (c *call) reads(literal, canonical string, command, uncertain bool) bool {
+	if c.temp == nil || !c.temp.Reads(canonical, command, uncertain) {
+		return false
+	}
+	in := func(path string) bool {
+		return slices.ContainsFunc(c.env.Session.Roots, func(root string) bool { return workspace.Within(root, path) })
+	}
+	return in(canonical) || !in(filepath.Clean(literal))
 }
 
 // own reports whether a canonical path is in the session's folder for temporary files.
@@ -106,6 +134,12 @@ func nowhere(path string) bool {
 	}
 	_, err := os.Lstat("/" + first)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// mayExist reports whether a path may lead to something.
+func mayExist(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // expand returns the files that a shell pattern matches now, and the folder

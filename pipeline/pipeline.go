@@ -84,6 +84,10 @@ import (
 type Private interface {
 	Real(path string, made bool) string
 	Owns(canonical string) bool
+	Own(path string) bool
+	Layered(path string) (at string, merged bool)
+	LayerFolders() []string
+	Reads(canonical string, command, uncertain bool) bool
 	Shown(text string) string
 }
 

@@ -362,8 +362,11 @@ func (c *call) inClosed() (path string, ok bool) {
 	return "", false
 }
 
-// inKernel is inClosed for kernelFolders.
+// inKernel is inClosed for kernelFolders, except for files that are Free.
 func (c *call) inKernel() (path string, ok bool) {
+	if c.r.Target.Free {
+		return "", false
+	}
 	for _, path := range [...]string{c.written(), c.real.path} {
 		for _, dir := range kernelFolders {
 			if paths.MayHold(dir, path) {

@@ -76,7 +76,7 @@ func (a Access) String() string {
 type Target struct {
 	Literal   string // as written: expanded, clean, absolute
 	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
-	Free      bool   // where calls may go without a rule: the session's folder for temporary files, or nothing is there
+	Free      bool   // where calls may go without a rule: the session's folder for temporary files, what all commands may read, or nothing is there
 	Access    Access
 	By        string // the program that changes it although the call does not name it; "": the call does
 }

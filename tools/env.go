@@ -43,6 +43,11 @@ type Env struct {
 	// the session's folder for temporary files in the place of /tmp. made reports that the call makes
 	// the file. nil: commands have no such folder.
 	Real func(path string, made bool) string
+	// Place is Real for a file that a call changes, which is never in a layer over a cache.
+	Place func(path string, made bool) string
+	// Shown returns a text in which paths that Real returns have the names that they have for
+	// commands. It may be nil.
+	Shown func(text string) string
 
 	// Depart releases the call's slot and its place, for a call that only waits from now on.
 	// Later calls of the session no longer wait for it, and do not see its effect until its end.
@@ -117,6 +122,14 @@ func (e *Env) Abs(path string) string {
 		path = e.Real(path, false)
 	}
 	return path
+}
+
+// Name returns the name by which commands know a path that Abs returned.
+func (e *Env) Name(path string) string {
+	if e.Shown == nil {
+		return path
+	}
+	return e.Shown(path)
 }
 
 // Progress reports the progress of a call.

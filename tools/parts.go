@@ -27,4 +27,9 @@ type NamedPath struct {
 	Glob   bool   // Path is a shell pattern for the files it matches
 	Input  bool   // a redirect reads it
 	By     string // the program that changes it although the call does not name it; "": the call does
+	// Place is true for a folder in which a program works. It is Uncertain. If it is absent, no
+	// program works there.
+	Place bool
+	// Uncertain is true if a program gets the path and may write to it.
+	Uncertain bool
 }

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -112,6 +113,9 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 			note += " or run_in_background"
 		}
 		a.notes = append(a.notes, note)
+	}
+	if text, _ := c.judged.ends(); text != "" && !c.unsandboxed && !c.judged.signals() && c.o.Commands.Uncontained(context.Background()) == nil {
+		a.notes = append(a.notes, "sandbox: "+plain.Line(text)+" saw only the processes of this command; TaskStop ends a background task")
 	}
 	a.notes = append(a.notes, c.hidden(j)...)
 	if r.Dir == "" && !c.readOnly && c.judged.moves() && !j.failed(r) {

@@ -43,7 +43,7 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 			Next:     "ask the user to allow it, for good by a rule such as Bash(make *) in the settings",
 		}
 	}
-	if text := j.elsewhere(); text != "" && j.destructive() && (!j.signals() || c.Sandboxed() == command.On) {
+	if text, only := j.ends(); text != "" && only && (!j.signals() || c.Sandboxed() == command.On) {
 		return &policy.Decision{
 			Behavior: policy.Deny,
 			Reason:   plain.Line(text) + " would find no process: a command in the sandbox sees only its own",

@@ -132,18 +132,29 @@ func numbered(c *shellsafe.Command) (numbers []string) {
 	return numbers
 }
 
-// elsewhere returns the text of a command that ends processes which a confined command
-// does not see; "" if there is none. It also returns "" if the command starts other
-// programs, since the target may be one of them.
-func (j *judged) elsewhere() (text string) {
+// ending lists programs that end processes.
+var ending = []string{"kill", "pkill", "killall", "skill"}
+
+// ends returns the text of a command that ends processes other than those that the call certainly
+// started; "" if there is none. only reports whether the call does nothing else. In the sandbox such
+// a command sees only the processes of the call.
+func (j *judged) ends() (text string, only bool) {
+	if j == nil {
+		return "", false
+	}
+	only = true
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
 		switch {
-		case slices.Contains([]string{"pkill", "killall", "skill"}, c.Name), len(numbered(c)) > 0:
+		case !slices.Contains(ending, c.Name):
+			only = only && (c.Name == "true" || c.Name == ":")
+		case c.Destructive() == "":
+			only = false // it sends no signal, or to a job of the shell
+		case c.Name != "kill" || c.Literal || strings.Contains(c.Text, "$(") || strings.Contains(c.Text, "`"):
 			text = c.Text
-		case !c.ReadOnly && c.Name != "kill" && !c.Inner:
-			return ""
+		default:
+			only = false
 		}
 	}
-	return text
+	return text, only
 }

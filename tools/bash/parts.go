@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +22,8 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 	readable, writable := c.Beyond()
 	secrets := c.PassesSecrets()
 	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
+	// A command in the sandbox can end no other process than its own.
+	own := c.Uncontained(context.Background()) == nil && !j.signals()
 	edits := 0
 	p.Edits = j.distrust == ""
 	commands := c
@@ -34,7 +37,7 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 		}
 		if part.Risk != "" {
 			p.Edits = false
-		} else if !harmless {
+		} else if !harmless && !(own && slices.Contains(ending, c.Name)) {
 			part.Risk = c.Destructive()
 			part.Destroys = part.Risk != "" && c.DestroysFiles()
 			if part.Risk == "" {
@@ -152,7 +155,7 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 			}
 			text = filepath.Join(escaped(dir, true), n.Pattern)
 		}
-		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input})
+		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input, Uncertain: n.Uncertain, Place: n.Place})
 	}
 }
 

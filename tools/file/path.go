@@ -28,7 +28,10 @@ func CompletePath(env *tools.Env, path *string) { completePath(env, path, false)
 // that CheckTarget rejects it.
 func CompleteTarget(env *tools.Env, path *string, create bool) {
 	folder := len(*path) > 1 && os.IsPathSeparator((*path)[len(*path)-1])
-	if completePath(env, path, create); folder && len(*path) > 1 {
+	at := *env
+	at.Real = env.Place
+	completePath(&at, path, create)
+	if env.Notes = at.Notes; folder && len(*path) > 1 {
 		*path += string(filepath.Separator)
 	}
 }

@@ -335,9 +335,9 @@ func folderError(env *tools.Env, name string, err error) error {
 
 // output formats the files found and the notes.
 func (r *listing) output() Output {
-	found, where := r.found, plain.Line(r.in.Path)
+	found, where := r.found, plain.Line(r.env.Name(r.in.Path))
 	out := Output{Files: []string{}, Total: len(found.Files), Left: found.IgnoredCount}
-	prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
+	prefix := workspace.Shown(r.env.Session.Dir, r.env.Name(r.in.Path))
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
 		name := plain.Text(workspace.ShownPath(prefix, f))

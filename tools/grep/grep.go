@@ -123,7 +123,7 @@ func prepare(env *tools.Env, in Input) (p prepared, err error) {
 		in.Path = "."
 	}
 	file.CompletePath(env, &in.Path)
-	p.Input, p.prefix = in, workspace.Shown(env.Session.Dir, in.Path)
+	p.Input, p.prefix = in, workspace.Shown(env.Session.Dir, env.Name(in.Path))
 	if err = file.CheckPath(in.Path); err != nil {
 		return p, err
 	}

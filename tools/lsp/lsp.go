@@ -199,6 +199,7 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 		return out, fault.New(plain.Line(q.in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
 	}
 	q.files, q.notes, q.left = newLines(q.env), nil, 0
+	q.path = q.env.Name(q.path) // the server has the folders of commands
 	q.files.texts[q.path] = q.text
 	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path)
 	if err != nil {

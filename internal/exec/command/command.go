@@ -126,6 +126,7 @@ type Commands struct {
 	path    trustedPath
 	guard   guard
 	sweep   sync.Once
+	tools   toolchains
 
 	trying  sync.Mutex
 	report  *Report     // nil: not tried
@@ -325,13 +326,20 @@ func (c *Commands) policy(at *Workspace, readOnly bool, temp string, granted ...
 	hidden := append([]string{c.config.State, c.temp.base()}, c.hidden()...)
 	links := sandbox.NewResolver()
 	write, only := c.writableAt(at)
-	programs := slices.Concat(c.programs(), c.programFolders(links))
+	programs := slices.Concat(c.programs(), c.toolchains(links))
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(write, only, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp, PrivateTemp: temp != "",
 		Network: c.config.Network != Deny && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.CurrentNamespaces(),
 	}
 	p.Read = slices.Concat(p.Read, only, c.config.AllowRead)
+	for _, path := range hide { // the other names of the folders of the system that hold secrets
+		for above := filepath.Dir(path); sandbox.InSystem(above); above = filepath.Dir(above) {
+			if !slices.Contains(p.List, above) {
+				p.List = append(p.List, above)
+			}
+		}
+	}
 	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {
 		if holding(resolved(path), hidden) == "" {
 			p.Hide = uncover(p.Hide, resolved(path))

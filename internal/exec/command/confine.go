@@ -94,6 +94,10 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 	if e.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
 		return nil, err
 	}
+	// What the user agreed to change is changed itself, not in a layer.
+	p.Layered = slices.DeleteFunc(p.Layered, func(cache string) bool {
+		return slices.ContainsFunc(s.Grants, func(g Grant) bool { return g.Change && inside(resolved(cache), g.Path) })
+	})
 	for _, folder := range s.installed {
 		if real := resolved(folder); real != "/" && !holdsAny(real, p.Hide) && !c.writes(folder, real) {
 			p.Read = append(p.Read, real)

@@ -105,7 +105,9 @@ func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
 		if info.IsDir() {
 			p.Layered = append(p.Layered, cache.Path)
 		}
-		if !p.ReadOnly {
+		if p.ReadOnly {
+			p.Read = append(p.Read, cache.Path) // what is in a layer is in no list of its children
+		} else {
 			p.Write = append(p.Write, cache.Path)
 		}
 	}

@@ -97,6 +97,9 @@ func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
 		return Grant{}, &GrantError{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
+	if w.Uncertain && !mayChange(w.Path) {
+		w.Change = false // what the program cannot do without a sandbox needs no grant
+	}
 	g := Grant{Path: w.Path, Change: w.Change, Uncertain: w.Uncertain}
 	info, err := os.Lstat(w.Path)
 	absent := errors.Is(err, fs.ErrNotExist)

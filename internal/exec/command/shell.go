@@ -50,11 +50,13 @@ const scriptExt = ".run"
 // needs; "" if it needs none. It may write the script to a file next to the marker.
 func (c *Commands) launch(script, marker string) (args []string, variable string, err error) {
 	language := c.Language()
-	if language != PowerShell && !onWindows {
+	if language != PowerShell && !onWindows && !c.findsItself(script) {
 		return c.arguments(script, marker), "", nil
 	}
 	file := marker + scriptExt
-	if language == PowerShell {
+	if language != PowerShell && !onWindows {
+		args = c.arguments(script, marker)
+	} else if language == PowerShell {
 		args = []string{c.shell, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", powerShellLoader}
 	} else {
 		args = []string{c.shell}
@@ -68,6 +70,12 @@ func (c *Commands) launch(script, marker string) (args []string, variable string
 		return nil, "", fmt.Errorf("storing a command for its shell: %w", err)
 	}
 	return args, scriptVariable + "=" + filepath.ToSlash(file), nil
+}
+
+// findsItself reports whether a script may look for processes by their arguments. Then it is not an
+// argument of its shell, which pkill -f would end.
+func (c *Commands) findsItself(script string) bool {
+	return strings.Contains(script, "pkill") || strings.Contains(script, "pgrep")
 }
 
 // posixFile returns a script for the bash of Git for Windows, in which pwd -W prints a

@@ -265,8 +265,11 @@ func (c *Commands) arguments(script, marker string) []string {
 	if c.isBash() {
 		args = append(args, shellOptions...)
 	}
-	run := "trap " + quote("pwd -P >|"+quote(marker)+" 2>/dev/null") + ` EXIT; __=$1; shift; eval "$__"`
-	return append(args, "-c", run, filepath.Base(c.shell), script)
+	trap := "trap " + quote("pwd -P >|"+quote(marker)+" 2>/dev/null") + " EXIT; "
+	if c.findsItself(script) {
+		return append(args, "-c", trap+`__=$(cat "$`+scriptVariable+`"); unset `+scriptVariable+`; eval "$__"`, filepath.Base(c.shell))
+	}
+	return append(args, "-c", trap+`__=$1; shift; eval "$__"`, filepath.Base(c.shell), script)
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -356,9 +359,7 @@ func (r *Running) release() {
 	r.leave()
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
-	if onWindows || r.commands.Language() == PowerShell {
-		_ = os.Remove(r.marker.Name() + scriptExt)
-	}
+	_ = os.Remove(r.marker.Name() + scriptExt) // there may be none
 }
 
 // unmistakable returns the lines of a successful command's output, perhaps of a

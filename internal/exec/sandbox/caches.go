@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,3 +203,9 @@ func installed(tool, path string, found map[string]bool) bool {
 	}
 	return there
 }
+
+// InLayer returns the folder of a layer that holds the changes below a layered folder.
+func InLayer(layer, folder string) string { return filepath.Join(layer, layerName(folder), "upper") }
+
+// layerName returns the name of the folder of a layer that holds the changes below a path.
+func layerName(path string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16] }

@@ -74,6 +74,13 @@ func (h *Home) Secret(path string) (Secret, bool) {
 	return Secret{}, false
 }
 
+// SystemSecret reports whether a clean absolute path outside of home folders is known to hold
+// credentials, whether or not this process can read it. It accesses no file.
+func SystemSecret(path string) bool {
+	_, ok := systemSecretNames().covering(folded(strings.TrimPrefix(filepath.ToSlash(path), "/")))
+	return ok
+}
+
 // Below reports whether Secret may report a file in the folder at a clean absolute
 // path. It accesses no file.
 func (h *Home) Below(folder string) bool {
@@ -155,6 +162,13 @@ var (
 		t := &nameTable{}
 		for _, s := range slices.Concat(secrets, cacheSecrets) {
 			t.add(s.path, s.reason)
+		}
+		return t
+	})
+	systemSecretNames = sync.OnceValue(func() *nameTable {
+		t := &nameTable{}
+		for _, s := range systemSecrets {
+			t.add(strings.TrimPrefix(s.path, "/"), s.reason)
 		}
 		return t
 	})

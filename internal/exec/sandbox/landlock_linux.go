@@ -77,6 +77,7 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 		add(readAll, p.readable()...),
 		add(ll.AccessFSReadDir, p.List...),
 		add(useFile, devices...),
+		add(ll.AccessFSReadDir, "/dev"),
 	)
 	if l.terminals {
 		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker, ownTerminal))

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -28,9 +27,6 @@ func (m *mounter) overlay() {
 	}
 }
 
-// layerName returns the name of the folder of a layer that holds the changes below a path.
-func layerName(path string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16] }
-
 // stack queues an overlay on a folder. Changes below path go to the layer.
 func (m *mounter) stack(path string) error {
 	st, err := os.Stat(path)
@@ -49,7 +45,7 @@ func (m *mounter) stack(path string) error {
 func (m *mounter) view(path string) error {
 	var lower []string
 	for _, layer := range m.p.Layers {
-		upper := filepath.Join(layer, layerName(path), "upper")
+		upper := InLayer(layer, path)
 		if holdsEntries(upper) {
 			lower = append(lower, upper)
 		}

@@ -76,6 +76,29 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 	return l.read, slices.Compact(secret)
 }
 
+// Around returns the paths that make up a folder of a toolchain without what may hold credentials. home
+// is the home folder of the user. It returns
+// the folder itself if nothing in it may. known is false for a folder of a home folder whose
+// hidden name is not known to be harmless.
+func Around(home, folder string) (paths []string, known bool) {
+	l := lister{home: (&Home{home: home}).of(folder), secrets: expand(systemSecrets, "/")}
+	known = true
+	if l.home != "" {
+		l.secrets = slices.Concat(expand(secrets, l.home), expand(cacheSecrets, l.home), credentialFiles(l.home))
+		if names, ok := l.names(folder); ok && judgeName(names) == unknownName {
+			l.home, known = "", false // its names tell nothing
+		}
+	}
+	l.grant(folder, 0)
+	return l.read, known
+}
+
+// IsHome reports whether a folder is the home folder of some user, by its name.
+func IsHome(folder string) bool { return new(Home).of(folder) == folder }
+
+// InSystem reports whether a path is in a folder of the system that commands may read as a whole.
+func InSystem(path string) bool { return belowAny(path, systemFolders) }
+
 func clean(paths []string) []string {
 	var out []string
 	for _, p := range paths {

@@ -115,6 +115,7 @@ type Path struct {
 	// with it.
 	Uncertain bool
 	Input     bool // whether a redirect reads it
+	Place     bool // whether it is a folder in which a program works; it is Uncertain
 }
 
 // Command is a simple command.

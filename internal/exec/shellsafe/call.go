@@ -208,6 +208,7 @@ func (w *walker) run(args []arg, c context) flow {
 	w.meet()
 	w.unwrap(args, c)
 	w.touched(args, c)
+	w.worksIn(args, c)
 	return f
 }
 

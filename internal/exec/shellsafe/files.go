@@ -24,8 +24,8 @@ var fileCommands = map[string]fileCommand{
 	"rm": {writes: "all"}, "rmdir": {writes: "all"}, "unlink": {writes: "all"}, "shred": {writes: "all", vals: "-n -s"}, "touch": {writes: "all", vals: "-d -t -r --date --reference"}, "mkdir": {writes: "all", vals: "-m --mode"}, "mkfifo": {writes: "all", vals: "-m"}, "mknod": {writes: "all"}, "truncate": {writes: "all", vals: "-s -r --size"}, "tee": {writes: "all"}, "mktemp": {writes: "all", into: "-p --tmpdir"},
 	"mv": {reads: "all", writes: "all", into: "-t --target-directory", vals: "-S --suffix", below: true}, "cp": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "ln": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "install": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-m -o -g -S --mode --owner --group --suffix", below: true}, "rsync": {reads: "but last", writes: "last", vals: "-e -f --rsh --exclude --include"}, "scp": {reads: "but last", writes: "last", vals: "-P -i -o -F -J"},
 	"chmod": {writes: "all", first: 1}, "chown": {writes: "all", first: 1}, "chgrp": {writes: "all", first: 1}, "setfacl": {writes: "all", vals: "-m -x"}, "chattr": {writes: "all", first: 1},
-	"sed": {writes: "all", first: 1, vals: "-e -l --expression --line-length", from: "-f --file", script: "-e -f --expression --file", only: "i"}, "perl": {writes: "all", first: 0, vals: "-e", only: "i"}, "sort": {into: "-o --output", vals: "-k -t -S -T"}, "dd": {}, "split": {reads: "all", vals: "-l -b -n -a -C"}, "patch": {writes: "all", vals: "-p -d -F -B -D -V -z -Y", from: "-i --input", into: "-o -r --output --reject-file"}, "gzip": {reads: "all", writes: "all"}, "gunzip": {reads: "all", writes: "all"}, "xz": {reads: "all", writes: "all"}, "bzip2": {reads: "all", writes: "all"}, "zstd": {reads: "all", writes: "all"}, "uniq": {reads: "but last", writes: "last"},
-	"curl": {into: "-o -c -D --output --output-dir --cookie-jar --dump-header --trace --trace-ascii --stderr", from: "-T -K --upload-file --config --cacert --cert --key", vals: "-H -d -X -u -A -b -e -F -x -m -w -r -y -Y -z -C -P -Q -t -U"}, "wget": {into: "-O -o -a -P --output-document --output-file --append-output --directory-prefix", from: "-i --input-file --post-file --body-file --load-cookies", vals: "-U -T -t -w -Q -e -l -A -R -D -I -X --header"}, "tar": {reads: "all", into: "-C --directory"}, "zip": {reads: "all", writes: "first"}, "unzip": {reads: "all", into: "-d"},
+	"sed": {writes: "all", first: 1, vals: "-e -l --expression --line-length", from: "-f --file", script: "-e -f --expression --file", only: "i"}, "perl": {writes: "all", first: 0, vals: "-e", only: "i"}, "sort": {into: "-o --output", vals: "-k -t -S -T"}, "dd": {}, "split": {reads: "all", vals: "-l -b -n -a -C"}, "patch": {writes: "all", vals: "-p -d -F -B -D -V -z -Y", from: "-i --input", into: "-o -r --output --reject-file"}, "gzip": {reads: "all", writes: "all"}, "gunzip": {reads: "all", writes: "all"}, "xz": {reads: "all", writes: "all"}, "bzip2": {reads: "all", writes: "all"}, "zstd": {reads: "all", writes: "all"}, "uniq": {reads: "but last", writes: "last"}, "xxd": {reads: "but last", writes: "last", vals: "-c -g -l -o -s"}, "gofmt": {writes: "all", only: "w"}, "goimports": {writes: "all", only: "w"}, "clang-format": {writes: "all", only: "i"},
+	"curl": {into: "-o -c -D --output --output-dir --cookie-jar --dump-header --trace --trace-ascii --stderr", from: "-T -K --upload-file --config --cacert --cert --key", vals: "-H -d -X -u -A -b -e -F -x -m -w -r -y -Y -z -C -P -Q -t -U"}, "wget": {into: "-O -o -a -P --output-document --output-file --append-output --directory-prefix", from: "-i --input-file --post-file --body-file --load-cookies", vals: "-U -T -t -w -Q -e -l -A -R -D -I -X --header"}, "tar": {}, "zip": {reads: "all", writes: "first"}, "unzip": {reads: "all", into: "-d"},
 	"awk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "gawk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "mawk": {reads: "all", first: 1, vals: "-F -v", from: "-f", script: "-f"}, "less": {reads: "all"}, "more": {reads: "all"}, "bat": {reads: "all", vals: "-l -r"}, "vim": {reads: "all", writes: "all", vals: "-c"}, "vi": {reads: "all", writes: "all", vals: "-c"}, "nano": {reads: "all", writes: "all"}, "emacs": {reads: "all", writes: "all"}, "code": {reads: "all", writes: "all"}, "ed": {reads: "all", writes: "all"},
 	"source": {reads: "all"}, ".": {reads: "all"}, "bash": {reads: "all", vals: "-c -o -O"}, "sh": {reads: "all", vals: "-c -o"}, "python": {reads: "all", vals: "-c -m"}, "python3": {reads: "all", vals: "-c -m"}, "node": {reads: "all", vals: "-e -p"}, "perl5": {reads: "all"}, "ruby": {reads: "all", vals: "-e"}, "php": {reads: "all", vals: "-r"},
 	"openssl": {reads: "all"}, "gpg": {reads: "all"}, "yq": {reads: "all", first: 1}, "xmllint": {reads: "all"}, "iconv": {reads: "all", vals: "-f -t", into: "-o --output"}, "csplit": {reads: "all"}, "sqlite3": {reads: "all", writes: "all"}, "nl": {}, "pandoc": {reads: "all", into: "-o --output"}, "ssh-keygen": {reads: "all", into: "-f"}, "make": {reads: "", vals: "-C -f"},
@@ -43,6 +43,9 @@ func (w *walker) touched(args []arg, c context) {
 		return
 	case "git":
 		w.touchedByGit(args[1:], c)
+		return
+	case "tar", "bsdtar", "gtar":
+		w.touchedByTar(args[1:], c)
 		return
 	case "find":
 		w.touchedByFind(args[1:], c)
@@ -64,6 +67,8 @@ func (w *walker) touched(args []arg, c context) {
 	if t.only != "" && !o.only {
 		return
 	}
+	// The code is in a flag, so all operands are arguments to it.
+	given := flagged(values(args[1:]), "-c -e -m -p -r")
 	if len(o.into) > 0 && t.below { // all operands are sources
 		for i := range o.into {
 			w.below(&o.into[i], o.list, c)
@@ -78,7 +83,7 @@ func (w *walker) touched(args []arg, c context) {
 	}
 	for i := min(o.first, len(o.list)); i < len(o.list); i++ {
 		last := i == len(o.list)-1
-		if t.writes == "all" || t.writes == "last" && last && (i > 0 || name != "uniq") || t.writes == "first" && i == 0 {
+		if t.writes == "all" || t.writes == "last" && last && (i > 0 || !has("uniq xxd", name)) || t.writes == "first" && i == 0 {
 			to := c.dirs.paths(&o.list[i], name == "rm" || name == "mv" && !last)
 			if fills {
 				to = content(to)
@@ -88,7 +93,7 @@ func (w *walker) touched(args []arg, c context) {
 		if t.reads == "all" || t.reads == "but last" && (!last || i == 0) {
 			from := c.dirs.paths(&o.list[i], false)
 			for j := range from {
-				from[j].Uncertain = has(guessed, name) && i > 0
+				from[j].Uncertain = has(guessed, name) && (i > 0 || given)
 			}
 			w.read(from)
 		}

@@ -266,7 +266,7 @@ func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 // rules that deny.
 func (w *walker) bestReads(args []arg, c context) {
 	args = canonical(args)
-	if s, ok := table[base(args[0].val)]; !ok || !strings.Contains(s.ops, "p") && s.check == nil {
+	if s, ok := table[base(args[0].val)]; has("go npm tar", base(args[0].val)) || !ok || !strings.Contains(s.ops, "p") && s.check == nil {
 		return
 	}
 	program := strings.HasPrefix(table[base(args[0].val)].ops, "t")

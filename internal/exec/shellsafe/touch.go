@@ -39,16 +39,23 @@ func (w *walker) touchedByGit(args []arg, c context) {
 			continue
 		}
 		if name, value, eq := strings.Cut(v.val, "="); eq && strings.HasPrefix(name, "--") && v.lit {
+			if has(gitValues, name) {
+				continue
+			}
 			v = literal(value)
 		}
-		if !v.lit || strings.ContainsAny(v.val, " \n") {
-			continue
+		if !v.lit || strings.ContainsAny(v.val, " \n") || i > 0 && (has(gitValues, args[i-1].val) && !has("-o --output", args[i-1].val) || args[i-1].val == "grep") {
+			continue // a pattern, or other text
 		}
 		if strings.HasPrefix(v.val, "/") || strings.HasPrefix(v.val, "../") || strings.Contains(v.val, "/../") {
 			if made := gitMakes(args[:i], i == len(args)-1); made {
 				w.write(c.dirs.paths(&v, false))
 			} else {
-				w.read(c.dirs.paths(&v, false))
+				from := c.dirs.paths(&v, false)
+				for j := range from {
+					from[j].Uncertain = slices.ContainsFunc(args[:i], func(a arg) bool { return has("config push bundle submodule", a.val) })
+				}
+				w.read(from)
 			}
 		}
 	}

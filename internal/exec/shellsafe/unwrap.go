@@ -168,6 +168,7 @@ func (w *walker) inner(args []arg, c context) {
 	w.unknownWrites = false
 	from := len(w.a.Reads)
 	w.touched(args, c)
+	w.worksIn(args, c)
 	w.bestReads(args, c)
 	if at < len(w.a.Commands) {
 		w.a.Commands[at].UnknownWrites = w.unknownWrites || c.fed && fileCommands[cmd.Name].writes != ""
