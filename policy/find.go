@@ -92,7 +92,7 @@ func (l *list) onAlias(c *call, p *Part, m *match) {
 // allParts returns the allow rule that covers every part of the call. That is a rule
 // on the whole tool, or one rule for each part that no other part runs. A part that
 // only reads needs no rule if the call raises no concern except those its allow rules
-// cover. The result is the first rule found for a part.
+// cover. Rules of a preset cover no concern. The result is the first rule found for a part.
 func (l *list) allParts(c *call) match {
 	var first match
 	if l.onTools(c, &first); first.rule != nil {
@@ -111,20 +111,38 @@ func (l *list) allParts(c *call) match {
 		}
 		var m match
 		l.onPart(c, p, &m)
-		switch {
-		case m.rule == nil && !p.ReadOnly:
+		output, written := l.onOutputs(c, p)
+		if m.rule == nil && !p.ReadOnly && !p.Reads || !written {
 			return match{}
-		case m.rule == nil:
-			uncovered = true
-		case first.rule == nil:
-			first = m
 		}
-		risky = risky || p.Risk != "" && m.rule == nil
+		modest := m.rule == nil || m.rule.preset != nil
+		uncovered = uncovered || modest || output.rule != nil && output.rule.preset != nil
+		risky = risky || p.Risk != "" && modest
+		for _, found := range []match{m, output} {
+			if first.rule == nil {
+				first = found
+			}
+		}
 	}
 	if uncovered && (risky || c.targetsConcern() != nil) || c.inputConcern() {
 		return match{}
 	}
 	return c.lifted(first)
+}
+
+// onOutputs returns an allow rule that covers a file that a redirect of the part writes, one of a
+// preset if there is one. all reports whether rules cover all such files.
+func (l *list) onOutputs(c *call, p *Part) (m match, all bool) {
+	for _, name := range p.Outputs {
+		var found match
+		if l.onPart(c, &Part{Text: "tee " + name, Allowable: true, Edits: true}, &found); found.rule == nil {
+			return match{}, false
+		}
+		if m.rule == nil || found.rule.preset != nil {
+			m = found
+		}
+	}
+	return m, true
 }
 
 // lifted returns m if it may allow the call. Allow rules on commands do not lift the

@@ -27,7 +27,8 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
-			ReadOnly:    harmless || c.ReadOnly && j.distrust == "",
+			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
+			Reads:    c.Reads && j.distrust == "", Outputs: c.Outputs, Edits: c.Edits(),
 			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites, Possible: c.Possible,
 			Risk: shows(c, secrets),
 		}

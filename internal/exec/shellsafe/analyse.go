@@ -136,8 +136,8 @@ type Command struct {
 	// UnknownWrites reports that the command changes files that are known only at run time.
 	UnknownWrites bool
 	// Wrapped reports that the command appeared in a wrapper, sh -c, a
-	// substitution, a function or a loop, or with an assignment or a redirect to a
-	// file. Rules that deny or ask match it; rules that allow do not.
+	// substitution, a function or a loop, with an assignment, or with a redirect of a
+	// compound command to a file. Rules that deny or ask match it; rules that allow do not.
 	Wrapped bool
 	// Inner reports that an earlier Command of the list runs this one, so that
 	// allowing that one covers it.
@@ -146,9 +146,13 @@ type Command struct {
 	Allowable bool
 	// ReadOnly reports that the command only reads even as written, without the
 	// additions of Script.
-	ReadOnly  bool
-	Redirects []Path // files of its redirects
-	reads     []Path // the files to be read that its words name
+	ReadOnly bool
+	// Reads reports that the command only reads, but for the files in Outputs, and for
+	// programs that the additions of Script prevent it from running.
+	Reads     bool
+	Outputs   []string // names of files that its redirects write
+	Redirects []Path   // files of its redirects
+	reads     []Path   // the files to be read that its words name
 }
 
 // DenyText returns Text with the command's name instead of its path, so that a rule

@@ -107,7 +107,7 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 	} else {
 		var files []Path
 		before := w.script.Len()
-		redirs, toFile := w.redirects(s.Redirs, c, &files)
+		redirs, toFile := w.redirects(s.Redirs, c, &files, nil)
 		if toFile {
 			c.wrapped = true
 		}
