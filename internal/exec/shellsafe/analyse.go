@@ -63,6 +63,12 @@ type Analysis struct {
 	// ReadOnly reports that every part is on the table. Script and Env are set only
 	// then.
 	ReadOnly bool
+	// Looks reports that the command changes nothing, but asks a server or shows the
+	// environment, and must run as written.
+	Looks bool
+	// Views reports that no part of the command is known to change anything, and most are
+	// known to only read. Where the kernel prevents changes, it only reads.
+	Views bool
 	// Reason is the reason why the command is not ReadOnly: one fact that names the
 	// part.
 	Reason string
@@ -279,6 +285,11 @@ func (w *walker) finish() {
 		}
 	}
 	a.Reason = w.reason
+	a.Views = a.Unresolved == "" && !w.changes && (w.reason != "" || w.looked != "")
+	if w.looked != "" && w.reason == "" {
+		a.Looks, a.Reason = !w.added, w.looked+" is not limited to files"
+		return
+	}
 	if a.ReadOnly = w.reason == ""; !a.ReadOnly {
 		return
 	}

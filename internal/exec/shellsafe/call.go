@@ -32,7 +32,8 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	cmd := Command{Wrapped: c.wrapped || toFile || !w.plainSettings(n, args), Inner: c.inner, Redirects: files, Outputs: out.names}
 	if len(args) == 0 {
 		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped || len(out.names) > 0
-		w.deny("it sets a variable: " + shortForm(cmd.Text))
+		w.changes = w.changes || slices.ContainsFunc(n.Assigns, func(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) })
+		w.soft("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)
 	}
@@ -48,6 +49,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	cmd.Possible = w.possible(args, inner)
 	f := w.run(args, inner)
 	words, hard := w.judge(args, c)
+	w.added = w.added || hard && w.reason == ""
 	if w.launched != "" {
 		w.deny(w.launched)
 		w.launched = ""
@@ -55,7 +57,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	cmd.Reads = w.reason == ""
 	cmd.ReadOnly = cmd.Reads && !hard && len(n.Assigns) == 0 && out.why == ""
 	if out.why != "" {
-		w.reason = out.why
+		w.reason, w.changes = out.why, true
 	}
 	cmd.reads = append(w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)], inputs(rs, files)...)
 	w.script.WriteString(prefix)
@@ -231,7 +233,8 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 			name = a.Name.Value
 		}
 		if a.Append || a.Index != nil || a.Array != nil || !harmlessVariable(name) || a.Value != nil && !v.lit || !harmlessValue(name, v.val) {
-			w.deny("it sets a variable: " + shortForm(w.source(a)))
+			w.changes = w.changes || steers(name)
+			w.soft("it sets a variable: " + shortForm(w.source(a)))
 			continue
 		}
 		out.WriteString(name + "=" + quote(v.val) + " ")

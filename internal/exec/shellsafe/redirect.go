@@ -98,7 +98,7 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path, out *out
 		return fd + "<" + target.script, false
 	case syntax.WordHdoc:
 		if !target.lit || target.script == "" || fd != "" && fd != "0" {
-			w.deny("its input is not literal: " + shown)
+			w.soft("its input is not literal: " + shown)
 		}
 		return fd + "<<<" + target.script, false
 	case syntax.RdrInOut:
@@ -124,7 +124,7 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 				if x, ok := p.(*syntax.ArithmExp); ok {
 					w.arithmetic(x)
 				}
-				w.deny("a here-document holds an expansion: " + shortForm(w.source(p)))
+				w.soft("a here-document holds an expansion: " + shortForm(w.source(p)))
 				continue
 			}
 			if quoted {
@@ -149,7 +149,7 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 	case text == "":
 		return fd + "<'/dev/null'", false
 	case strings.Contains(text, "\\\n") || !scriptable(text) || !strings.HasSuffix(text, "\n"):
-		w.deny("a here-document cannot be written anew")
+		w.soft("a here-document cannot be written anew")
 	}
 	return fd + "<<<" + quote(strings.TrimSuffix(text, "\n")), false
 }

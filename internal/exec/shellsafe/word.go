@@ -321,6 +321,10 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 	case *syntax.ArithmExp:
 		w.inside(p, r.c)
 		w.arithmetic(p)
+		if s, ok := numbers(p.X); ok && !r.a.glob && !p.Bracket && !p.Unsigned {
+			r.raw(source, `"$((`+s+`))"`)
+			return
+		}
 		r.unknown("arithmetic")
 	case *syntax.ExtGlob:
 		// Its text may contain a substitution that the parser has not parsed.
@@ -363,6 +367,27 @@ func number(p *syntax.ParamExp) (string, bool) {
 	return "", false
 }
 
+// numbers returns the text of an arithmetic expression of numbers alone, and whether it is one.
+func numbers(x syntax.ArithmExpr) (string, bool) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		if len(x.Parts) == 1 {
+			if l, ok := x.Parts[0].(*syntax.Lit); ok && len(l.Value) < 19 && digits(l.Value) {
+				return l.Value, true
+			}
+		}
+	case *syntax.ParenArithm:
+		s, ok := numbers(x.X)
+		return "(" + s + ")", ok
+	case *syntax.BinaryArithm:
+		a, okA := numbers(x.X)
+		b, okB := numbers(x.Y)
+		op := x.Op.String()
+		return a + " " + op + " " + b, okA && okB && has("+ - * / %", op)
+	}
+	return "", false
+}
+
 // knownVariable returns the value of $HOME or $PWD if it is known.
 func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
@@ -376,6 +401,12 @@ func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 		return c.dirs.list[0], true
 	}
 	return "", false
+}
+
+// joinedText returns the texts of words, with blanks between them.
+func joinedText(args []arg) string {
+	text, _, _ := joined(args)
+	return text
 }
 
 func digits(s string) bool {
