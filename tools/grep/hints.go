@@ -15,6 +15,9 @@ const mostHints = 3
 
 // hints returns advice on a search that may not have been meant as written.
 func (r *searching) hints() (hints []string) {
+	if r.in.OnlyMatches && r.in.OutputMode == "count" {
+		hints = append(hints, "-o has no effect on count, which counts the lines that match")
+	}
 	if r.answer.Matched == 0 && r.answer.Incomplete == "" && (r.named || r.c.chosen > 0) {
 		if text := asText(r.in.Pattern); text != "" {
 			hints = append(hints, "( ) and [ ] have a meaning in a pattern; if they are meant as text, search for "+plain.Line(text))

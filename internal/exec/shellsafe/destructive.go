@@ -38,7 +38,7 @@ var destructiveCommands = map[string][]destructiveCommand{
 	"sfdisk":     {{not: "-l --list -d --dump", why: "it changes partitions"}},
 	"sgdisk":     {{not: "-p --print", why: "it changes partitions"}},
 	"parted":     {{not: "-l --list", why: "it changes partitions"}},
-	"find":       {{flags: "-delete", why: "it removes what it finds"}},
+	"find":       {{args: func(words []string) bool { return slices.Contains(findWords(words), "-delete") || dynamic(words) && flagged(words, "-delete") }, why: "it removes what it finds"}},
 	"rsync":      {{flags: "--delete --del --delete-before --delete-after --delete-during --delete-excluded --delete-missing-args --remove-source-files", why: "it removes what the source does not have"}},
 	"chmod":      {{flags: "-R --recursive", why: "it changes the rights of a whole tree, and the old ones are kept nowhere"}},
 	"chown":      {{flags: "-R --recursive", why: "it changes the owner of a whole tree, and the old one is kept nowhere"}},
