@@ -134,13 +134,16 @@ type ExternalDecision struct {
 
 // Decision is the outcome with its reason, worded for the model and for the audit log.
 type Decision struct {
-	Behavior    Behavior
-	Layer       string // the layer that decided: one of the Layer constants
-	Rule        string // exact text of the deciding rule; "" if there is none; not made safe to show
-	Source      string // settings file of the rule; "" if there is none
-	Line        int    // line of the rule in Source, 1-based; 0 if there is none
-	Reason      string // one fact, safe to show
-	Next        string // one next step, safe to show; "" if the call is allowed
+	Behavior Behavior
+	Layer    string // the layer that decided: one of the Layer constants
+	Rule     string // exact text of the deciding rule; "" if there is none; not made safe to show
+	Source   string // settings file of the rule; "" if there is none
+	Line     int    // line of the rule in Source, 1-based; 0 if there is none
+	Reason   string // one fact, safe to show
+	Next     string // one next step, safe to show; "" if the call is allowed
+	// Suggest reports of a tool's own decision that Next goes on with the rules that would allow
+	// the call for good, which the tool does not know.
+	Suggest     bool
 	Alternative string // an alternative that needs no approval, as a phrase; "" if none is known
 	// Open reports whether nothing specific decided a call that the user is asked about or
 	// that the mode dontAsk denies. A classifier may decide it: see Classified.
