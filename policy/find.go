@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"slices"
+	"strings"
+)
+
 // match holds a rule that covers a call, and the path by which it does.
 type match struct {
 	rule *rule
@@ -110,7 +115,9 @@ func (l *list) allParts(c *call) match {
 			continue
 		}
 		var m match
-		l.onPart(c, p, &m)
+		if l.onPart(c, p, &m); m.rule == nil {
+			m = l.ofPreset(c, p)
+		}
 		output, written := l.onOutputs(c, p)
 		if m.rule == nil && !p.ReadOnly && !p.Reads || !written {
 			return match{}
@@ -128,6 +135,37 @@ func (l *list) allParts(c *call) match {
 		return match{}
 	}
 	return c.lifted(first)
+}
+
+// ofPreset returns the rule of a preset that covers a part whose program is named by a path in a
+// root, or which names a folder in a root to work in.
+func (l *list) ofPreset(c *call, p *Part) (m match) {
+	program, rest, _ := strings.Cut(p.Text, " ")
+	short := *p
+	if root := within(c.p.roots, program); root != "" && program != root {
+		short.Text = strings.TrimSpace("./" + strings.TrimPrefix(strings.TrimPrefix(program, root), "/") + " " + rest)
+	} else if words := strings.SplitN(rest, " ", 3); len(words) == 3 && slices.Contains(workFlags[program], words[0]) && c.inside(words[1]) {
+		short.Text = program + " " + words[2]
+	} else {
+		return match{}
+	}
+	if l.onPart(c, &short, &m); m.rule == nil || m.rule.preset == nil {
+		return match{}
+	}
+	return m
+}
+
+// workFlags lists the flags of programs that name the folder to work in.
+var workFlags = map[string][]string{
+	"git": {"-C"}, "make": {"-C"}, "npm": {"--prefix", "-C"}, "pnpm": {"-C", "--dir"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "uv": {"--directory", "--project"}, "go": {"-C"},
+}
+
+// inside reports whether a folder as written is in a root.
+func (c *call) inside(dir string) bool {
+	if !paths.IsAbs(dir) {
+		dir = paths.Join(c.r.Dir, dir)
+	}
+	return within(c.p.roots, paths.Clean(dir)) != ""
 }
 
 // onOutputs returns an allow rule that covers a file that a redirect of the part writes, one of a

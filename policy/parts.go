@@ -30,6 +30,9 @@ type Parts struct {
 	// Readable and Writable list folders outside of the roots that the call may read, or read
 	// and write, without asking. They are absolute and canonical.
 	Readable, Writable []string
+	// Scratch lists the folders for temporary files that the call shares with the machine. It
+	// may read and write there without asking if there is a preset. They are absolute and canonical.
+	Scratch []string
 	// Edits reports whether the call only creates, removes or moves Targets.
 	Edits bool
 	// Harmless reports whether the kernel prevents the call from changing anything, whatever

@@ -30,7 +30,11 @@
 //     nothing that could control a terminal or hide from a reader.
 package policy
 
-import "mcp-toolset/web/site"
+import (
+	"slices"
+
+	"mcp-toolset/web/site"
+)
 
 // Behavior is the outcome of a decision. The zero value is Deny, so that a decision
 // that was never made is a refusal.
@@ -237,6 +241,7 @@ type Policy struct {
 	addTo        string // settings file for further rules; "" if unknown
 	warnings     []string
 	destructive  bool // see Config.Destructive
+	preset       bool // whether there are rules of a preset
 }
 
 // New returns a Policy for cfg. It never fails: problems of the rules are reported by
@@ -252,6 +257,7 @@ func New(cfg Config) *Policy {
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), cfg.Rules.lists[b])
 	}
+	p.preset = slices.ContainsFunc(cfg.Rules.lists[Allow], func(r rule) bool { return r.preset != nil })
 	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
 	p.warnings = p.ruleWarnings(cfg)
 	return p

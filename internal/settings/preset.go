@@ -57,7 +57,7 @@ var presets = map[string][]presetGroup{"dev": {
 		except: "publish deploy -toolexec"},
 	// Programs and scripts of the project.
 	{commands: []string{"./*", "bin/*", "scripts/*", "script/*", "node *.js", "node *.js *", "node *.mjs", "node *.mjs *", "node *.cjs", "node *.cjs *", "node *.ts", "node *.ts *", "npx tsx *.ts", "npx tsx *.ts *", "tsx *.ts", "tsx *.ts *", "npx ts-node *.ts", "npx ts-node *.ts *", "python *.py", "python *.py *", "python3 *.py", "python3 *.py *", "ruby *.rb", "ruby *.rb *", "elixir *.exs", "elixir *.exs *", "bash *.sh", "bash *.sh *", "sh *.sh", "sh *.sh *", "php *.php", "php *.php *",
-		".venv/bin/python *.py", ".venv/bin/python *.py *", ".venv/bin/pytest *", ".venv/bin/ruff *", ".venv/bin/mypy *", ".venv/bin/python -m pytest *", "venv/bin/python *.py", "venv/bin/python *.py *", "venv/bin/pytest *", "venv/bin/python -m pytest *", "source .venv/bin/activate", "source venv/bin/activate", ". .venv/bin/activate", ". venv/bin/activate"},
+		".venv/bin/*", "venv/bin/*", "node_modules/.bin/*", "vendor/bin/*", "source .venv/bin/activate", "source venv/bin/activate", ". .venv/bin/activate", ". venv/bin/activate"},
 		except: others + " -c -e --eval -p --print -r --require --import"},
 	// Packages of the project.
 	{commands: []string{"npm install *", "npm i *", "npm ci *", "npm uninstall *", "npm audit", "npm dedupe", "npm ls *", "npm list *", "npm outdated *", "npm view *", "npm info *", "pnpm install *", "pnpm i *", "pnpm add *", "pnpm remove *", "pnpm list *", "yarn", "yarn install *", "yarn add *", "yarn remove *", "bun install *", "bun add *", "bun remove *", "deno install", "deno add *", "deno cache *",

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"context"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,8 +20,12 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
 	readable, writable := c.Beyond()
+	var scratch []string
+	if runtime.GOOS != "windows" && c.Uncontained(context.Background()) != nil {
+		scratch = []string{"/tmp", "/var/tmp"}
+	}
 	secrets := c.PassesSecrets()
-	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Scratch: scratch, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
