@@ -63,8 +63,8 @@ func (c *call) prepareParts() {
 	parts := c.r.Parts
 	readable := slices.Concat(c.r.Readable, parts.Readable)
 	writable := folders(parts.Writable)
-	if c.p.preset {
-		writable = append(writable, folders(parts.Scratch)...)
+	if scratch := folders(parts.Scratch); c.p.preset && within(scratch, c.p.home.path) == "" {
+		writable = append(writable, scratch...)
 	}
 	for i := range parts.Targets {
 		t := &call{writable: writable}
