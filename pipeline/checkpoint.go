@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"mcp-toolset/internal/file/workspace"
@@ -89,6 +90,10 @@ func spareScratch(p *policy.Parts) {
 		return
 	}
 	for i := range p.List {
+		program, _, _ := strings.Cut(p.List[i].Name, " ")
+		if program == "git" || program == "tar" { // it also destroys files that it does not name
+			continue
+		}
 		if part := &p.List[i]; part.Destroys {
 			part.Risk, part.Destroys = "", false
 		}

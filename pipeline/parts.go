@@ -28,7 +28,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 	for _, folders := range []struct {
 		from []string
 		to   *[]string
-	}{{from.Readable, &to.Readable}, {from.Writable, &to.Writable}} {
+	}{{from.Readable, &to.Readable}, {from.Writable, &to.Writable}, {from.Scratch, &to.Scratch}} {
 		for _, path := range folders.from {
 			canonical, _, err := follow(ctx, path)
 			if err != nil {

@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"mcp-toolset/internal/text/plain"
 )
 
 // Checks that keep the texts of decisions from suggesting rules that are too broad. A
@@ -61,4 +64,75 @@ func (c *call) broadPart(p *Part) bool {
 		}
 		return paths.IsAbs(word) && c.p.broad(paths.Clean(word))
 	})
+}
+
+// maxSuggested is the number of rules that a decision suggests at most.
+const maxSuggested = 3
+
+// suggested returns the rules that would allow the call for good, as the end of a next step, or that
+// none can.
+func (c *call) suggested() string {
+	texts, known := c.unruled(func(p *Part) bool { return !p.ReadOnly && !p.Reads })
+	if len(texts) == 0 && known {
+		texts, known = c.unruled(func(p *Part) bool { return true })
+	}
+	switch {
+	case !known:
+		return "; no rule can allow it for good, since a rule cannot tell what it runs"
+	case len(texts) == 0:
+		return ""
+	case len(texts) > maxSuggested:
+		return fmt.Sprintf(", for good by a rule on each of its %d commands in %s", len(texts), c.file())
+	}
+	name := c.r.Tool
+	if isCommandTool(name) {
+		name = commandTools[0]
+	}
+	for i, text := range texts {
+		rule := name + "(" + text + ")"
+		if strings.ContainsAny(text, "*") || len(text) > 100 || rule != plain.Quote(rule) {
+			words := strings.SplitN(text, " ", 3)
+			rule = name + "(" + strings.Join(words[:min(2, len(words))], " ") + " *)"
+			if len(words) < 3 || strings.Contains(words[0]+words[1], "*") || rule != plain.Quote(rule) {
+				return "; no rule can allow it for good, since a rule cannot tell what it runs"
+			}
+		}
+		texts[i] = rule
+	}
+	return ", for good by the " + plural("rule", len(texts)) + " " + strings.Join(texts, " and ") + " in " + c.file()
+}
+
+// unruled returns the texts of the parts that no allow rule covers, among those for which need is
+// true. known is false if no rule can cover one.
+func (c *call) unruled(need func(*Part) bool) (texts []string, known bool) {
+	l := &c.p.lists[Allow]
+	for i := range c.r.Parts.List {
+		p := &c.r.Parts.List[i]
+		var m match
+		if l.onPart(c, p, &m); p.Inner {
+			continue
+		}
+		if m.rule == nil && need(p) {
+			if !p.Allowable {
+				return nil, false
+			}
+			texts = append(texts, p.Text)
+		}
+		for _, name := range p.Outputs {
+			text := "tee " + name
+			m = match{}
+			if l.onPart(c, &Part{Text: text, Allowable: true, Edits: true}, &m); m.rule == nil {
+				texts = append(texts, text)
+			}
+		}
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts), true
+}
+
+func plural(word string, n int) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
 }

@@ -63,6 +63,9 @@ func (c *call) prepareParts() {
 	parts := c.r.Parts
 	readable := slices.Concat(c.r.Readable, parts.Readable)
 	writable := folders(parts.Writable)
+	if scratch := folders(parts.Scratch); c.p.preset && within(scratch, c.p.home.path) == "" {
+		writable = append(writable, scratch...)
+	}
 	for i := range parts.Targets {
 		t := &call{writable: writable}
 		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, As: c.r.As, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable, Links: c.r.Links})

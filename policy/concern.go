@@ -318,6 +318,9 @@ func (c *call) onlyEdits() bool {
 func (c *call) byTool() Decision {
 	d := *c.r.Own
 	d.Layer = LayerTool
+	if d.Suggest && c.r.Parts != nil {
+		d.Next += c.suggested()
+	}
 	return d
 }
 

@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"slices"
+	"strings"
+)
+
 // match holds a rule that covers a call, and the path by which it does.
 type match struct {
 	rule *rule
@@ -95,7 +100,7 @@ func (l *list) onAlias(c *call, p *Part, m *match) {
 // allParts returns the allow rule that covers every part of the call. That is a rule
 // on the whole tool, or one rule for each part that no other part runs. A part that
 // only reads needs no rule if the call raises no concern except those its allow rules
-// cover. The result is the first rule found for a part.
+// cover. Rules of a preset cover no concern. The result is the first rule found for a part.
 func (l *list) allParts(c *call) match {
 	var first match
 	if l.onTools(c, &first); first.rule != nil {
@@ -113,21 +118,72 @@ func (l *list) allParts(c *call) match {
 			continue
 		}
 		var m match
-		l.onPart(c, p, &m)
-		switch {
-		case m.rule == nil && !p.ReadOnly:
-			return match{}
-		case m.rule == nil:
-			uncovered = true
-		case first.rule == nil:
-			first = m
+		if l.onPart(c, p, &m); m.rule == nil {
+			m = l.ofPreset(c, p)
 		}
-		risky = risky || p.Risk != "" && m.rule == nil
+		output, written := l.onOutputs(c, p)
+		if m.rule == nil && !p.ReadOnly && !p.Reads || !written {
+			return match{}
+		}
+		modest := m.rule == nil || m.rule.preset != nil
+		uncovered = uncovered || modest || output.rule != nil && output.rule.preset != nil
+		risky = risky || p.Risk != "" && modest
+		for _, found := range []match{m, output} {
+			if first.rule == nil {
+				first = found
+			}
+		}
 	}
 	if uncovered && (risky || c.targetsConcern() != nil) || c.inputConcern() {
 		return match{}
 	}
 	return c.lifted(first)
+}
+
+// ofPreset returns the rule of a preset that covers a part whose program is named by a path in a
+// root, or which names a folder in a root to work in.
+func (l *list) ofPreset(c *call, p *Part) (m match) {
+	program, rest, _ := strings.Cut(p.Text, " ")
+	short := *p
+	if root := within(c.p.roots, program); root != "" && program != root {
+		short.Text = strings.TrimSpace("./" + strings.TrimPrefix(strings.TrimPrefix(program, root), "/") + " " + rest)
+	} else if words := strings.SplitN(rest, " ", 3); len(words) == 3 && slices.Contains(workFlags[program], words[0]) && c.inside(words[1]) {
+		short.Text = program + " " + words[2]
+	} else {
+		return match{}
+	}
+	if l.onPart(c, &short, &m); m.rule == nil || m.rule.preset == nil {
+		return match{}
+	}
+	return m
+}
+
+// workFlags lists the flags of programs that name the folder to work in.
+var workFlags = map[string][]string{
+	"git": {"-C"}, "make": {"-C"}, "npm": {"--prefix", "-C"}, "pnpm": {"-C", "--dir"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "uv": {"--directory", "--project"}, "go": {"-C"},
+}
+
+// inside reports whether a folder as written is in a root.
+func (c *call) inside(dir string) bool {
+	if !paths.IsAbs(dir) {
+		dir = paths.Join(c.r.Dir, dir)
+	}
+	return within(c.p.roots, paths.Clean(dir)) != ""
+}
+
+// onOutputs returns an allow rule that covers a file that a redirect of the part writes, one of a
+// preset if there is one. all reports whether rules cover all such files.
+func (l *list) onOutputs(c *call, p *Part) (m match, all bool) {
+	for _, name := range p.Outputs {
+		var found match
+		if l.onPart(c, &Part{Text: "tee " + name, Allowable: true, Edits: true}, &found); found.rule == nil {
+			return match{}, false
+		}
+		if m.rule == nil || found.rule.preset != nil {
+			m = found
+		}
+	}
+	return m, true
 }
 
 // lifted returns m if it may allow the call. Allow rules on commands do not lift the

@@ -30,6 +30,9 @@ type Parts struct {
 	// Readable and Writable list folders outside of the roots that the call may read, or read
 	// and write, without asking. They are absolute and canonical.
 	Readable, Writable []string
+	// Scratch lists the folders for temporary files that the call shares with the machine. It
+	// may read and write there without asking if there is a preset. They are absolute and canonical.
+	Scratch []string
 	// Edits reports whether the call only creates, removes or moves Targets.
 	Edits bool
 	// Harmless reports whether the kernel prevents the call from changing anything, whatever
@@ -54,6 +57,14 @@ type Part struct {
 	Allowable bool
 	Inner     bool // whether an earlier part runs it; a rule that allows that part allows both
 	ReadOnly  bool // whether it only reads
+	Edits     bool // whether it only creates, removes, changes or moves files that it names
+	// Reads reports whether it only reads, but for programs that settings of its program may
+	// name, as those of a repository do for git. Beside a part that a rule allows, it needs no
+	// rule of its own.
+	Reads bool
+	// Outputs lists the files that its redirects write. A rule that allows the part does not
+	// allow them: each needs one that covers "tee FILE".
+	Outputs []string
 	// KnownPrefix is the certain beginning of Text if its rest is only known at run time; "" if Text
 	// is complete. The beginning of Name is as certain.
 	KnownPrefix string
@@ -183,10 +194,10 @@ func (x *commandIndex) add(r *rule) {
 // program and its other forms.
 func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 	if b == Allow {
-		x.search(m, p.Text)
+		x.search(m, p, p.Text)
 		return
 	}
-	search := x.search
+	search := func(m *match, text string) { x.search(m, p, text) }
 	if p.Caseless {
 		search = x.searchCaseless
 	}
@@ -242,9 +253,11 @@ func (x *commandIndex) findPrefix(m *match, sure string, form, caseless bool) {
 	m.search(x.rest, covers)
 }
 
-func (x *commandIndex) search(m *match, text string) {
+func (x *commandIndex) search(m *match, p *Part, text string) {
 	word, _, _ := strings.Cut(text, " ")
-	covers := func(r *rule) (string, bool) { return "", r.command.covers(text) }
+	covers := func(r *rule) (string, bool) {
+		return "", r.command.covers(text) && (r.preset == nil || !r.preset.covers(p))
+	}
 	m.search(x.byWord[word], covers)
 	m.search(x.rest, covers)
 }

@@ -30,7 +30,11 @@
 //     nothing that could control a terminal or hide from a reader.
 package policy
 
-import "mcp-toolset/web/site"
+import (
+	"slices"
+
+	"mcp-toolset/web/site"
+)
 
 // Behavior is the outcome of a decision. The zero value is Deny, so that a decision
 // that was never made is a refusal.
@@ -139,13 +143,16 @@ type ExternalDecision struct {
 
 // Decision is the outcome with its reason, worded for the model and for the audit log.
 type Decision struct {
-	Behavior    Behavior
-	Layer       string // the layer that decided: one of the Layer constants
-	Rule        string // exact text of the deciding rule; "" if there is none; not made safe to show
-	Source      string // settings file of the rule; "" if there is none
-	Line        int    // line of the rule in Source, 1-based; 0 if there is none
-	Reason      string // one fact, safe to show
-	Next        string // one next step, safe to show; "" if the call is allowed
+	Behavior Behavior
+	Layer    string // the layer that decided: one of the Layer constants
+	Rule     string // exact text of the deciding rule; "" if there is none; not made safe to show
+	Source   string // settings file of the rule; "" if there is none
+	Line     int    // line of the rule in Source, 1-based; 0 if there is none
+	Reason   string // one fact, safe to show
+	Next     string // one next step, safe to show; "" if the call is allowed
+	// Suggest reports of a tool's own decision that Next goes on with the rules that would allow
+	// the call for good, which the tool does not know.
+	Suggest     bool
 	Alternative string // an alternative that needs no approval, as a phrase; "" if none is known
 	// Open reports whether nothing specific decided a call that the user is asked about or
 	// that the mode dontAsk denies. A classifier may decide it: see Classified.
@@ -239,6 +246,7 @@ type Policy struct {
 	addTo        string // settings file for further rules; "" if unknown
 	warnings     []string
 	destructive  bool // see Config.Destructive
+	preset       bool // whether there are rules of a preset
 }
 
 // New returns a Policy for cfg. It never fails: problems of the rules are reported by
@@ -254,6 +262,7 @@ func New(cfg Config) *Policy {
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), cfg.Rules.lists[b])
 	}
+	p.preset = slices.ContainsFunc(cfg.Rules.lists[Allow], func(r rule) bool { return r.preset != nil })
 	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
 	p.warnings = p.ruleWarnings(cfg)
 	return p

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-toolset/web/site"
@@ -22,7 +23,42 @@ type rule struct {
 	command *commandPattern // pattern as a command pattern; nil in a rule on a whole tool
 	folded  *commandPattern // command in lower case
 	site    *site.Pattern   // pattern as a pattern of hosts, in a rule on WebFetch; nil if it is not one
+	preset  *Except         // of a rule of a preset: what it does not cover
 	broken  error           // what is wrong with the rule, as a clause; nil if it is valid
+}
+
+// Except describes the commands that a rule of a preset does not cover.
+type Except struct {
+	// Flags lists flags by which a command is not covered: with or without a value, abbreviated, or
+	// as a letter of a cluster.
+	Flags []string
+	// Names lists parts of other words by which it is not covered, in lower case.
+	Names []string
+	// Others reports whether it is not covered if it may do more than change the files it names.
+	Others bool
+}
+
+// covers reports whether a part of a call is excepted.
+func (e *Except) covers(p *Part) bool {
+	if e.Others && !p.Edits {
+		return true
+	}
+	for _, word := range strings.Fields(p.Text) {
+		if !strings.HasPrefix(word, "-") {
+			if slices.ContainsFunc(e.Names, func(name string) bool { return strings.Contains(strings.ToLower(word), name) }) {
+				return true
+			}
+			continue
+		}
+		flag, _, _ := strings.Cut(word, "=")
+		for _, f := range e.Flags {
+			short := len(f) == 2 && (strings.HasPrefix(flag, f) || len(flag) < 5 && flag[:min(2, len(flag))] != "--" && strings.Contains(flag, f[1:]))
+			if flag == f || short || len(flag) > 4 && strings.HasPrefix(f, flag) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // wholeTool is the pattern that is equivalent to no pattern.

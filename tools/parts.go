@@ -14,6 +14,7 @@ type Parts struct {
 	// Readable and Writable list folders outside of the roots in which files may be used
 	// without asking. The paths are absolute; links are not resolved.
 	Readable, Writable []string
+	Scratch            []string // as policy.Parts.Scratch; links are not resolved
 	// Edits reports whether the call only creates, removes or moves Paths.
 	Edits bool
 	// Harmless reports whether the kernel prevents the call from changing anything.

@@ -249,7 +249,8 @@ func (a *Assembly) setServers(list []tools.Server) {
 // Explain returns what would happen to a call from a newly connected client,
 // without running it. It logs a panic of a tool.
 func (a *Assembly) Explain(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation {
-	return a.pipeline.Explain(ctx, pipeline.Request{Tool: tool, Arguments: input, Log: a.log})
+	s := session.New(session.Config{Roots: a.Server.Roots.Paths(), Profile: a.Server.Profile})
+	return a.pipeline.Explain(ctx, pipeline.Request{Tool: tool, Arguments: input, Session: s, Log: a.log})
 }
 
 // Wake connects the upstream servers without a known listing, and waits for the

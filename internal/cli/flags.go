@@ -73,7 +73,7 @@ func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
 	in := func(title string) flagSection { return flagSection{cmd, title} }
 	c.addWorkspace(in(inWorkspace), host)
 	in(inPermissions).choice(&c.mode, "mode", "", policy.Modes, "how to decide calls that no rule covers: `MODE` is "+oneOf(policy.Modes)+" (default: that of the settings)")
-	in(inPermissions).choice(&c.preset, "preset", "", settings.Presets(), "allow the commands of everyday work that `NAME` lists: dev allows build, test, format, git add and git commit of common stacks; rules of files take precedence")
+	in(inPermissions).choice(&c.preset, "preset", "", settings.Presets(), "allow the commands of everyday work that `NAME` lists: dev allows build, test, lint, format and package commands of common stacks, everyday git and changes of files in the workspace; rules of files take precedence")
 	c.addCommands(in(inSandbox), in(inCalls), host)
 	in(inSearch).choice(&c.searchIndex, "search-index", "on", onOff, "keep an index in memory, which makes repeated searches fast: `on|off`")
 	in(inSearch).choice(&c.searchWatch, "search-watch", "off", onOff,

@@ -43,6 +43,9 @@ type prepared struct {
 // readOnly reports whether the call is known to only read.
 func (in prepared) readOnly() bool { return in.judged.readOnly() && !in.DisableSandbox }
 
+// views reports whether the call runs as one of BashReadOnly does.
+func (in prepared) views() bool { return in.judged.views() && !in.DisableSandbox }
+
 // ReadOnlyInput holds the arguments of a call of BashReadOnly.
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
@@ -159,11 +162,12 @@ func newBash(o Options) *tools.Tool {
 		IsReadOnly:        tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() }),
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in prepared) bool { return in.judged.destructive() }),
-		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() }),
+		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() || !in.judged.ReadOnly }),
 		IsEnabled:         func() error { return checkPosix(o.Commands) },
 		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			in.Command = shellsafe.Normalize(in.Command)
 			j := judgeWith(env, o.Commands, in.Command, in.Stdin || in.TTY)
+			j.kernel = j.Views && !j.moves() && !in.RunInBackground && !env.Commands.Uncontained && o.ReadOnly != nil && checkReadOnly(o) == nil
 			if in.Stdin || in.TTY {
 				j.distrust = "its input is not known yet"
 			}
@@ -178,13 +182,13 @@ func newBash(o Options) *tools.Tool {
 			if in.DisableSandbox {
 				env = nil
 			}
-			return in.judged.parts(env, o.Commands, in.Command, false)
+			return in.judged.parts(env, o.Commands, in.Command, in.views())
 		},
 		Check: func(env *tools.Env, in prepared) *policy.Decision {
 			if in.DisableSandbox {
 				return unsandboxed(o.Commands)
 			}
-			return check(env, o.Commands, in.judged, false)
+			return check(env, o.Commands, in.judged, in.views())
 		},
 		Grants: func(env *tools.Env, in prepared, opens []policy.Target) ([]tools.Grant, error) {
 			if in.DisableSandbox || env.Commands.Uncontained {
@@ -217,10 +221,7 @@ func newReadOnly(o Options) *tools.Tool {
 		IsReadOnly:        tools.Always[preparedReadOnly](),
 		IsConcurrencySafe: tools.Always[preparedReadOnly](),
 		IsEnabled: func() error {
-			if err := checkPosix(o.Commands); err != nil || o.ReadOnly == nil {
-				return err
-			}
-			err := o.ReadOnly()
+			err := checkReadOnly(o)
 			if errors.Is(err, command.ErrRetry) {
 				return later{err}
 			}
@@ -266,6 +267,14 @@ func checkPosix(c *command.Commands) error {
 		return err
 	}
 	return errPowerShell
+}
+
+// checkReadOnly returns the reason why the kernel cannot prevent changes by commands, or nil.
+func checkReadOnly(o Options) error {
+	if err := checkPosix(o.Commands); err != nil || o.ReadOnly == nil {
+		return err
+	}
+	return o.ReadOnly()
 }
 
 // call returns a call of the named tool with this input.

@@ -40,7 +40,8 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 		return &policy.Decision{
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
-			Next:     "ask the user to allow it, for good by a rule such as Bash(make *) in the settings",
+			Next:     "ask the user to allow it",
+			Suggest:  true,
 		}
 	}
 	if text, only := j.ends(); text != "" && only && (!j.signals() || c.Sandboxed() == command.On) {
@@ -55,7 +56,8 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 			return &policy.Decision{
 				Behavior: policy.Ask,
 				Reason:   fmt.Sprintf("%s uses the network, and commands have that of this machine (%v)", plain.Line(text), why),
-				Next:     `ask the user to allow it, for good by a rule such as Bash(npm install *) or by "network": "allow" in the settings`,
+				Next:     `ask the user to allow it or to set "network": "allow"`,
+				Suggest:  true,
 			}
 		}
 	}
@@ -67,7 +69,8 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 		Behavior: policy.Ask,
 		Reason: fmt.Sprintf("this system cannot keep commands from %s, and this one cannot be shown to keep off them",
 			strings.Join(open, " and ")),
-		Next: "ask the user to allow it, for good by a rule such as Bash(make *) in the settings; mcp-toolset doctor shows more",
+		Next:    "see mcp-toolset doctor, and ask the user to allow it",
+		Suggest: true,
 	}
 }
 
@@ -86,7 +89,8 @@ func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.De
 		return &policy.Decision{
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("%s may print versions of files that the rule %s covers", plain.Line(text), plain.Line(env.Commands.ReadRule)),
-			Next:     "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings",
+			Next:     "name one file as REV:PATH, or ask the user to allow it",
+			Suggest:  true,
 		}
 	}
 	text := ""
@@ -102,6 +106,7 @@ func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.De
 	return &policy.Decision{
 		Behavior: policy.Ask,
 		Reason:   fmt.Sprintf("this system cannot keep commands from files that the rule %s covers, and %s may read one", plain.Line(env.Commands.ReadRule), plain.Line(text)),
-		Next:     "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings",
+		Next:     "use Grep or Read, name each file that the command reads, or ask the user to allow it",
+		Suggest:  true,
 	}
 }

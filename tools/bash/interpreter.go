@@ -41,6 +41,7 @@ func CheckInterpreter(o Options, env *tools.Env, rule string) *policy.Decision {
 	if d != nil {
 		d.Reason = strings.NewReplacer("this one is not known to only read", "code may do anything",
 			"this one cannot be shown to keep off them", "code cannot be shown to keep off them").Replace(d.Reason)
+		d.Suggest = false
 		d.Next = "ask the user to allow it, for good by a rule such as " + rule + " in the settings; mcp-toolset doctor shows more"
 	}
 	return d

@@ -22,6 +22,7 @@ type judged struct {
 	terminal   bool                // whether the command gets a terminal
 	gitPlan    *command.GitPlan    // what git in it would do to protected files, once gitPlanned
 	gitPlanned bool
+	kernel     bool   // whether the kernel can prevent changes by a command that only Views
 	distrust   string // why the command may change something although its text only reads; "" if it may not
 }
 
@@ -58,7 +59,13 @@ func judgeWith(env *tools.Env, c *command.Commands, text string, input bool) *ju
 }
 
 // readOnly reports whether the command is known to only read.
-func (j *judged) readOnly() bool { return j != nil && j.ReadOnly && j.distrust == "" }
+func (j *judged) readOnly() bool {
+	return j != nil && j.distrust == "" && (j.ReadOnly || j.Looks || j.views())
+}
+
+// views reports whether the command runs as one of BashReadOnly does: the kernel then prevents
+// changes.
+func (j *judged) views() bool { return j != nil && j.kernel && j.Views && j.distrust == "" }
 
 // moves reports whether the command may change the working directory of the session.
 // Later calls then have to wait for it.

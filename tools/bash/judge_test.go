@@ -260,9 +260,9 @@ func TestUnnamedTexts(t *testing.T) {
 		harmless     bool
 		reason, next string
 	}{
-		{"git log -p", false, "git log -p may print versions of files that the rule Read(**/.env) covers", "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings"},
-		{"grep -r x .", false, "this system cannot keep commands from files that the rule Read(**/.env) covers, and grep -r x . may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
-		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
+		{"git log -p", false, "git log -p may print versions of files that the rule Read(**/.env) covers", "name one file as REV:PATH, or ask the user to allow it"},
+		{"grep -r x .", false, "this system cannot keep commands from files that the rule Read(**/.env) covers, and grep -r x . may read one", "use Grep or Read, name each file that the command reads, or ask the user to allow it"},
+		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "use Grep or Read, name each file that the command reads, or ask the user to allow it"},
 	} {
 		env := environment()
 		env.Commands.ReadRule = "Read(**/.env)"
@@ -315,7 +315,7 @@ func TestCheck(t *testing.T) {
 	read, write := &judged{Analysis: &shellsafe.Analysis{ReadOnly: true}}, &judged{Analysis: &shellsafe.Analysis{}}
 	distrusted := &judged{Analysis: read.Analysis, distrust: "ls is not ls"}
 	online := &judged{Analysis: &shellsafe.Analysis{Commands: []shellsafe.Command{{Text: "curl x", Name: "curl", Words: []string{"curl", "x"}}}}}
-	const next = "ask the user to allow it, for good by a rule such as Bash(make *) in the settings"
+	const next = "ask the user to allow it"
 	for _, one := range []struct {
 		name         string
 		j            *judged
@@ -328,10 +328,10 @@ func TestCheck(t *testing.T) {
 		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
 		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
 		{"network", online, stub{}, "", ""},
-		{"network of the machine", online, stub{network: why}, "curl x uses the network, and commands have that of this machine (Landlock is off)", `ask the user to allow it, for good by a rule such as Bash(npm install *) or by "network": "allow" in the settings`},
+		{"network of the machine", online, stub{network: why}, "curl x uses the network, and commands have that of this machine (Landlock is off)", `ask the user to allow it or to set "network": "allow"`},
 		{"no use of it", write, stub{network: why}, "", ""},
-		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
-		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
+		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", "see mcp-toolset doctor, and " + next},
+		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", "see mcp-toolset doctor, and " + next},
 	} {
 		for _, denied := range []bool{true, false} {
 			env := environment()

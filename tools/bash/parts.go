@@ -20,8 +20,12 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
 	readable, writable := c.Beyond()
+	var scratch []string
+	if runtime.GOOS != "windows" && c.Uncontained(context.Background()) != nil {
+		scratch = []string{"/tmp", "/var/tmp"}
+	}
 	secrets := c.PassesSecrets()
-	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Incomplete: j.Incomplete, Readable: readable, Writable: writable, Scratch: scratch, Harmless: harmless}}
 	// A command in the sandbox can end no other process than its own.
 	own := c.Uncontained(context.Background()) == nil && !j.signals()
 	edits := 0
@@ -31,7 +35,8 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
-			ReadOnly:    harmless || c.ReadOnly && j.distrust == "",
+			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
+			Reads:    c.Reads && j.distrust == "", Outputs: c.Outputs, Edits: c.Edits(),
 			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites, Possible: c.Possible,
 			Risk: shows(c, secrets),
 		}

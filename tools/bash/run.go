@@ -111,7 +111,8 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if s.Uncontained = c.unsandboxed || !c.readOnly && !c.tty && c.judged.signals(); s.Uncontained {
 		return s, nil
 	}
-	if !c.judged.readOnly() || c.readOnly {
+	views := c.judged.views() && !c.unsandboxed
+	if s.ReadOnly = s.ReadOnly || views; !c.judged.readOnly() || c.readOnly || views || !c.judged.ReadOnly {
 		s.Proxy = c.serve
 		if !c.readOnly {
 			s.Git = c.judged.gitPlan

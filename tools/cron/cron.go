@@ -109,7 +109,7 @@ var (
 func newCreate(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[CreateInput, CreateInput, CreateOutput]{
 		Name:       "CronCreate",
-		Feature:       feature,
+		Feature:    feature,
 		Title:      "Schedule a prompt",
 		Prompt:     createPrompt,
 		SearchHint: "schedule cron timer reminder later recurring daily prompt at time",
@@ -173,7 +173,7 @@ type DeleteOutput struct {
 func newDelete(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[DeleteInput, DeleteInput, DeleteOutput]{
 		Name:        "CronDelete",
-		Feature:        feature,
+		Feature:     feature,
 		Title:       "Delete a schedule",
 		Prompt:      deletePrompt,
 		SearchHint:  "delete remove cancel a cron schedule",
@@ -202,7 +202,7 @@ type ListOutput struct {
 func newList(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
 		Name:              "CronList",
-		Feature:              feature,
+		Feature:           feature,
 		Title:             "List schedules",
 		Prompt:            listPrompt,
 		SearchHint:        "list scheduled prompts cron schedules timers",

@@ -16,8 +16,11 @@ const mostHints = 3
 
 // hints returns advice on a search that may not have been meant as written.
 func (r *searching) hints() (hints []string) {
+	if r.in.OnlyMatches && r.in.OutputMode == "count" {
+		hints = append(hints, "-o has no effect on count, which counts the lines that match")
+	}
 	if r.folded != "" {
-		return []string{"upper and lower case differ: there is " + plain.Line(workspace.ShownPath(r.in.prefix, r.folded))}
+		return append(hints, "upper and lower case differ: there is "+plain.Line(workspace.ShownPath(r.in.prefix, r.folded)))
 	}
 	if r.answer.Matched == 0 && r.answer.Incomplete == "" && (r.named || r.c.chosen > 0) {
 		if text := asText(r.in.Pattern); text != "" {

@@ -21,7 +21,9 @@ type TodosInput struct {
 type Todo struct {
 	Content    string `json:"content" minLength:"1" jsonschema:"What to do"`
 	Status     string `json:"status" enum:"pending,in_progress,completed" jsonschema:"Status"`
-	ActiveForm string `json:"activeForm" minLength:"1" jsonschema:"Such as Running tests"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"Such as Running tests"`
+	ID         string `json:"id,omitempty" jsonschema:"Without effect"`
+	Priority   string `json:"priority,omitempty" jsonschema:"Without effect"`
 }
 
 // TodosOutput holds the list after a call of TodoWrite.

@@ -64,6 +64,12 @@ type Analysis struct {
 	// ReadOnly reports that every part is on the table. Script and Env are set only
 	// then.
 	ReadOnly bool
+	// Looks reports that the command changes nothing, but asks a server or shows the
+	// environment, and must run as written.
+	Looks bool
+	// Views reports that no part of the command is known to change anything, and most are
+	// known to only read. Where the kernel prevents changes, it only reads.
+	Views bool
 	// Reason is the reason why the command is not ReadOnly: one fact that names the
 	// part.
 	Reason string
@@ -138,8 +144,8 @@ type Command struct {
 	// UnknownWrites reports that the command changes files that are known only at run time.
 	UnknownWrites bool
 	// Wrapped reports that the command appeared in a wrapper, sh -c, a
-	// substitution, a function or a loop, or with an assignment or a redirect to a
-	// file. Rules that deny or ask match it; rules that allow do not.
+	// substitution, a function or a loop, with an assignment, or with a redirect of a
+	// compound command to a file. Rules that deny or ask match it; rules that allow do not.
 	Wrapped bool
 	// Inner reports that an earlier Command of the list runs this one, so that
 	// allowing that one covers it.
@@ -148,8 +154,12 @@ type Command struct {
 	Allowable bool
 	// ReadOnly reports that the command only reads even as written, without the
 	// additions of Script.
-	ReadOnly  bool
-	Redirects []Path // files of its redirects
+	ReadOnly bool
+	// Reads reports that the command only reads, but for the files in Outputs, and for
+	// programs that the additions of Script prevent it from running.
+	Reads     bool
+	Outputs   []string // names of files that its redirects write
+	Redirects []Path   // files of its redirects
 	// Dirs lists folders in which it may run, as far as they are known.
 	Dirs []string
 	// Input is its standard input; "" if that is empty, not known or from a file. InputFile is the
@@ -285,6 +295,11 @@ func (w *walker) finish() {
 		}
 	}
 	a.Reason = w.reason
+	a.Views = a.Unresolved == "" && !w.changes && (w.reason != "" || w.looked != "")
+	if w.looked != "" && w.reason == "" {
+		a.Looks, a.Reason = !w.added, w.looked+" is not limited to files"
+		return
+	}
 	if a.ReadOnly = w.reason == ""; !a.ReadOnly {
 		return
 	}

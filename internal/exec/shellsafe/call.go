@@ -23,16 +23,18 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 		args[i] = w.word(x, c)
 	}
 	var files []Path
-	redirs, toFile := w.redirects(rs, c, &files)
+	out := &outputs{}
+	redirs, toFile := w.redirects(rs, c, &files, out)
 	for _, r := range rs {
 		if w.readsDevice(r) && w.reason == "" {
 			w.deny("it reads from a device")
 		}
 	}
-	cmd := Command{Wrapped: c.wrapped || toFile || len(n.Assigns) > 0, Inner: c.inner, Redirects: files}
+	cmd := Command{Wrapped: c.wrapped || toFile || !w.plainSettings(n, args), Inner: c.inner, Redirects: files, Outputs: out.names}
 	if len(args) == 0 {
-		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped
-		w.deny("it sets a variable: " + shortForm(cmd.Text))
+		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped || len(out.names) > 0
+		w.changes = w.changes || slices.ContainsFunc(n.Assigns, func(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) })
+		w.soft("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)
 	}
@@ -56,19 +58,24 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	}
 	cmd.Possible = w.possible(args, inner)
 	f := w.run(args, inner)
-	out, hard := w.judge(args, c)
+	words, hard := w.judge(args, c)
+	w.added = w.added || hard && w.reason == ""
 	if w.launched != "" {
 		w.deny(w.launched)
 		w.launched = ""
 	}
-	cmd.ReadOnly = w.reason == "" && !hard && len(n.Assigns) == 0
+	cmd.Reads = w.reason == ""
+	cmd.ReadOnly = cmd.Reads && !hard && len(n.Assigns) == 0 && out.why == ""
+	if out.why != "" {
+		w.reason, w.changes = out.why, true
+	}
 	cmd.reads = append(w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)], inputs(rs, files)...)
 	w.script.WriteString(prefix)
-	for i := range out {
+	for i := range words {
 		if i > 0 {
 			w.script.WriteString(" ")
 		}
-		w.script.WriteString(out[i].script)
+		w.script.WriteString(words[i].script)
 	}
 	w.script.WriteString(redirs)
 	w.settle(at, kept, cmd, reasonBefore)
@@ -145,8 +152,8 @@ func joined(args []arg) (text, sure string, lit bool) {
 	return text, text[:certain], lit
 }
 
-// allowable reports whether the words are what they seem to a rule: each is
-// literal, or a pattern that cannot become a flag.
+// allowable reports whether the words are what they seem to a rule: each is literal, a
+// pattern that cannot become a flag, or what a command prints that only reads.
 func allowable(args []arg) bool {
 	dashes := false
 	for i := range args {
@@ -155,7 +162,7 @@ func allowable(args []arg) bool {
 		case a.lit && (!a.folded || strings.HasPrefix(a.text, "~")):
 			dashes = dashes || a.val == "--"
 		case a.glob && i > 0 && (dashes || a.lead != "" && a.lead[0] != '-'):
-		case a.numeric && i > 0 && !strings.HasPrefix(a.lead, "-"):
+		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"):
 		default:
 			return false
 		}
@@ -245,7 +252,8 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 			name = a.Name.Value
 		}
 		if a.Append || a.Index != nil || a.Array != nil || !harmlessVariable(name) || a.Value != nil && !v.lit || !harmlessValue(name, v.val) {
-			w.deny("it sets a variable: " + shortForm(w.source(a)))
+			w.changes = w.changes || steers(name)
+			w.soft("it sets a variable: " + shortForm(w.source(a)))
 			continue
 		}
 		out.WriteString(name + "=" + quote(v.val) + " ")
@@ -256,6 +264,29 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 	}
 	return out.String()
 }
+
+// plainSettings reports whether the assignments before a command set nothing that could have
+// it do something else than a rule on its words allows.
+func (w *walker) plainSettings(n *syntax.CallExpr, args []arg) bool {
+	for _, a := range n.Assigns {
+		if a.Name == nil || a.Append || a.Index != nil || a.Array != nil {
+			return false
+		}
+		name, v := a.Name.Value, literal("")
+		if a.Value != nil {
+			v = w.plainWord(a.Value)
+		}
+		plain := harmlessVariable(name) || has(plainVariables, name) || name == "PYTHONPATH" && len(args) > 0 && strings.HasPrefix(args[0].val, "py")
+		if !plain || !v.lit || !harmlessValue(name, v.val) && !has("RUST_LOG DEBUG PYTHONPATH", name) || strings.HasPrefix(v.val, "/") || strings.Contains(v.val, "..") {
+			return false
+		}
+	}
+	return true
+}
+
+// plainVariables lists variables that choose how much programs of development print, and in which
+// environment of the project they run. Their values name neither files nor programs.
+const plainVariables = "CI NODE_ENV MIX_ENV RAILS_ENV RACK_ENV APP_ENV FLASK_ENV DEBUG RUST_LOG RUST_BACKTRACE LOG_LEVEL VERBOSE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUTF8 PYTHONWARNINGS CGO_ENABLED GOOS GOARCH GOMAXPROCS CARGO_TERM_COLOR NEXT_TELEMETRY_DISABLED DO_NOT_TRACK HUSKY PORT TEST_SCALE"
 
 func harmlessVariable(name string) bool {
 	switch name {

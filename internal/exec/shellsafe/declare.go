@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,8 +11,9 @@ import (
 
 // declare walks export, declare and similar commands.
 func (w *walker) declare(n *syntax.DeclClause, c context) {
-	w.deny("it sets variables: " + n.Variant.Value)
+	w.soft("it sets variables: " + n.Variant.Value)
 	w.other(n.Variant.Value, n, c)
+	w.changes = w.changes || n.Variant.Value == "nameref" || slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) })
 	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
 		w.evaluates = true
 		w.meet()

@@ -10,7 +10,7 @@ const editors = "mkdir touch rm rmdir mv cp sed"
 // files it names. All of them are known, except for paths that are Dynamic and for
 // patterns.
 func (c *Command) Edits() bool {
-	if !c.Allowable || !has(editors, c.Name) || c.Words[0] != c.Name {
+	if !c.Allowable || len(c.Outputs) > 0 || !has(editors, c.Name) || c.Words[0] != c.Name {
 		return false
 	}
 	switch c.Name {

@@ -1,6 +1,9 @@
 package shellsafe
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // judgeFind judges a find command: flags, starting points, then tests and actions.
 func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
@@ -192,4 +195,18 @@ func (w *walker) addInput(inner []arg, replace []string) string {
 		}
 	}
 	return ""
+}
+
+// findWords returns the words of find with "" in place of those that are values of tests: -delete
+// after -name is a name.
+func findWords(words []string) []string {
+	out := slices.Clone(words)
+	for i := 0; i < len(out); i++ {
+		for range findTests[out[i]] {
+			if i++; i < len(out) {
+				out[i] = ""
+			}
+		}
+	}
+	return out
 }

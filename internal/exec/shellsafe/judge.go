@@ -3,6 +3,7 @@ package shellsafe
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -66,11 +67,53 @@ func (p *parsed) hasFlag(flags string) bool {
 // the original words.
 func (w *walker) judge(args []arg, c context) (out []arg, hard bool) {
 	out, hard, why := w.verdict(args, c)
-	if why != "" {
+	switch {
+	case why == "":
+	case w.views(args, c):
+		w.soft(why)
+	default:
 		w.deny(why)
 	}
 	return out, hard
 }
+
+// views reports whether a command that is not known to only read would if its words that are not
+// literal are no flags, or only shows its version or help.
+func (w *walker) views(args []arg, c context) bool {
+	if !args[0].lit {
+		return false
+	}
+	if n := len(args); n == 2 && args[1].lit && has("--version --help", args[1].val) && !has(choosers, base(args[0].val)) {
+		return true
+	}
+	reads := len(w.a.Reads)
+	defer func() { w.a.Reads = w.a.Reads[:reads] }()
+	for _, word := range []string{"1", "p"} {
+		known, changed := slices.Clone(args), false
+		for i := 1; i < len(known); i++ {
+			if known[i].lit && known[i].script != "" {
+				continue
+			}
+			if strings.HasPrefix(known[i].lead, "-") || strings.Contains(known[i].text, "..") {
+				return false // a flag, or numbers that braces count
+			}
+			known[i], changed = literal(word), true
+		}
+		if !changed && args[0].val != "cd" {
+			return false
+		}
+		if args[0].val == "cd" {
+			return true
+		}
+		if _, _, why := w.verdict(known, c); why == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// choosers lists programs that may download or write something before they show their version.
+const choosers = "gradlew gradle mvnw yarn yarnpkg pnpm pnpx npx bunx uvx pipx corepack cargo rustc rustup rustfmt dotnet bazel bazelisk swift terraform tofu nix"
 
 func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why string) {
 	name := args[0]
@@ -105,6 +148,10 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 		if versions[key] != "" && len(args) == 2 && args[1].lit && has(versions[key], args[1].val) {
 			w.goTool = w.goTool || key == "go"
 			return args, key == "go", ""
+		}
+		if looks(args) {
+			w.looked = shortForm(joinedText(args))
+			return args, false, ""
 		}
 		w.bestReads(args, c)
 		return args, false, shortForm(key) + " is not on the table of commands that only read"

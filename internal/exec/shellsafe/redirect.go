@@ -1,24 +1,33 @@
 package shellsafe
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// outputs holds the files that redirects of a simple command write, and the reason why it does not
+// only read because of them.
+type outputs struct {
+	names []string
+	why   string
+}
+
 // redirects judges the redirects of a statement and records their files. It returns
-// their script, with a leading blank, and whether a file is written.
-func (w *walker) redirects(rs []*syntax.Redirect, c context, files *[]Path) (script string, toFile bool) {
+// their script, with a leading blank, and whether a file is written that is not in out, which may
+// be nil.
+func (w *walker) redirects(rs []*syntax.Redirect, c context, files *[]Path, out *outputs) (script string, toFile bool) {
 	for _, r := range rs {
-		s, file := w.redirect(r, c, files)
+		s, file := w.redirect(r, c, files, out)
 		script += " " + s
 		toFile = toFile || file
 	}
 	return script, toFile
 }
 
-func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script string, toFile bool) {
+func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path, out *outputs) (script string, toFile bool) {
 	fd := ""
 	if r.N != nil {
 		fd = r.N.Value
@@ -35,7 +44,14 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 	write := func() (string, bool) {
 		w.write(content(c.dirs.paths(&target, false)))
 		*files = append(*files, c.dirs.paths(&target, false)...)
-		w.deny("output goes to a file: " + shown)
+		why := "output goes to a file: " + shown
+		if out != nil && target.lit && !c.dirs.unknown && r.Op != syntax.RdrInOut && (fd == "" || digits(fd)) {
+			if out.names = append(out.names, target.text); out.why == "" {
+				out.why = cmp.Or(w.reason, why)
+			}
+			return "", false
+		}
+		w.deny(why)
 		return "", true
 	}
 	standard := fd == "" || fd == "1" || fd == "2"
@@ -82,7 +98,7 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 		return fd + "<" + target.script, false
 	case syntax.WordHdoc:
 		if !target.lit || target.script == "" || fd != "" && fd != "0" {
-			w.deny("its input is not literal: " + shown)
+			w.soft("its input is not literal: " + shown)
 		}
 		return fd + "<<<" + target.script, false
 	case syntax.RdrInOut:
@@ -108,7 +124,7 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 				if x, ok := p.(*syntax.ArithmExp); ok {
 					w.arithmetic(x)
 				}
-				w.deny("a here-document holds an expansion: " + shortForm(w.source(p)))
+				w.soft("a here-document holds an expansion: " + shortForm(w.source(p)))
 				continue
 			}
 			if quoted {
@@ -133,7 +149,7 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 	case text == "":
 		return fd + "<'/dev/null'", false
 	case strings.Contains(text, "\\\n") || !scriptable(text) || !strings.HasSuffix(text, "\n"):
-		w.deny("a here-document cannot be written anew")
+		w.soft("a here-document cannot be written anew")
 	}
 	return fd + "<<<" + quote(strings.TrimSuffix(text, "\n")), false
 }

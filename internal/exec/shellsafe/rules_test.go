@@ -20,7 +20,7 @@ func allowedBy(a *Analysis, match func(*Command) bool) bool {
 		return false
 	}
 	for i := range a.Commands {
-		if c := &a.Commands[i]; !c.Inner && (!c.Allowable || !match(c)) {
+		if c := &a.Commands[i]; !c.Inner && (!c.Allowable || len(c.Outputs) > 0 || !match(c)) {
 			return false
 		}
 	}

@@ -27,7 +27,11 @@ func jqWords(_ *walker, p *parsed, _ context) string {
 	if !program.lit || program.stdin {
 		return notLiteral
 	}
-	s := program.val
+	return jqProgram(program.val)
+}
+
+// jqProgram returns a reason against a program of jq, or "".
+func jqProgram(s string) string {
 	if usesENV(s) || strings.Contains(s, "$") && strings.Contains(s, "__prog") {
 		return "the program reads the environment"
 	}

@@ -87,11 +87,12 @@ func (w *walker) touchedByFind(args []arg, c context) {
 	for starts < len(args) && (!strings.HasPrefix(args[starts].lead, "-") || has("-H -L -P", args[starts].val)) && !has("( ! ,", args[starts].val) {
 		starts++
 	}
+	words := findWords(texts(args))
 	for i := range args {
 		switch {
-		case has("-fprint -fprint0 -fprintf -fls", args[i].val) && i+1 < len(args):
+		case has("-fprint -fprint0 -fprintf -fls", words[i]) && i+1 < len(args):
 			w.write(content(c.dirs.paths(&args[i+1], false)))
-		case args[i].val == "-delete":
+		case words[i] == "-delete":
 			for j := range args[:starts] {
 				if !strings.HasPrefix(args[j].lead, "-") {
 					w.write(c.dirs.paths(&args[j], true))

@@ -47,6 +47,11 @@ func namesProgram(name string) bool {
 	return slices.ContainsFunc(strings.Fields("EDITOR EDIT PAGER BROWSER SHELL CMD COMMAND PROG PROGRAM HOOK RUNNER WRAPPER LAUNCHER ASKPASS VIEWER OPENER BIN BINARY EXE EXEC EXECUTABLE"), func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
+// steers reports whether a variable decides which programs run, or how the shell reads words.
+func steers(name string) bool {
+	return name == "" || isProgram(name) || has("PATH IFS CDPATH GLOBIGNORE BASHOPTS SHELLOPTS HOME PWD", name)
+}
+
 // cargoProgram reports whether a variable is a setting of cargo that names a
 // program.
 func cargoProgram(name string) bool {
@@ -154,12 +159,12 @@ func (w *walker) gitPair(key, value string, c context) {
 // form. Parts that list finds unresolved become doubts, and do not affect whether
 // the text is read-only.
 func (w *walker) listUncertain(list func()) {
-	unresolved, reason, launched := w.a.Unresolved, w.reason, w.launched
+	unresolved, reason, launched, changes := w.a.Unresolved, w.reason, w.launched, w.changes
 	list()
 	if w.a.Unresolved != unresolved {
 		w.setIncomplete(w.a.Unresolved)
 	}
-	w.a.Unresolved, w.reason, w.launched = unresolved, reason, launched
+	w.a.Unresolved, w.reason, w.launched, w.changes = unresolved, reason, launched, changes
 }
 
 func (w *walker) setIncomplete(why string) {

@@ -16,6 +16,9 @@ type walker struct {
 	src           string // source of the tree being walked
 	script        buffer
 	reason        string
+	changes       bool   // there is a reason against Views
+	looked        string // a command that looks: see Analysis.Looks
+	added         bool   // Script differs from a command that only reads
 	launched      string // why a launcher's command is not read-only: see launches
 	commands      int
 	depth         int
@@ -55,6 +58,13 @@ func (c context) seenThrough() context {
 // deny records why the whole text is not read-only. Only the first reason is
 // stored.
 func (w *walker) deny(why string) {
+	w.changes = true
+	w.soft(why)
+}
+
+// soft is deny for a reason that does not mean that the text changes something: there is no
+// Script for it, or what a program does is not known.
+func (w *walker) soft(why string) {
 	if w.reason == "" {
 		w.reason = why
 	}
@@ -108,7 +118,7 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 	} else {
 		var files []Path
 		before := w.script.Len()
-		redirs, toFile := w.redirects(s.Redirs, c, &files)
+		redirs, toFile := w.redirects(s.Redirs, c, &files, nil)
 		if toFile {
 			c.wrapped = true
 		}
@@ -166,7 +176,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		w.test(n, c)
 		return same(in)
 	case *syntax.IfClause:
-		w.deny("it has an if")
+		w.soft("it has an if")
 		return same(w.branches(n, c))
 	case *syntax.WhileClause:
 		w.deny("it has a loop")
@@ -175,10 +185,13 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		c.dirs = f.either()
 		return same(in.or(w.list(n.Do, c).either()))
 	case *syntax.ForClause:
-		w.deny("it has a loop")
+		if l, ok := n.Loop.(*syntax.WordIter); !ok || n.Select || steers(l.Name.Value) {
+			w.changes = true // it may have no end, or change what the words after it mean
+		}
+		w.soft("it has a loop")
 		return w.loop(n, c)
 	case *syntax.CaseClause:
-		w.deny("it has a case")
+		w.soft("it has a case")
 		w.word(n.Word, c)
 		out := in
 		for _, item := range n.Items {
@@ -198,7 +211,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		w.declare(n, c)
 		return same(in)
 	case *syntax.LetClause:
-		w.deny("it has arithmetic")
+		w.soft("it has arithmetic")
 		w.other("let", n, c)
 		for _, e := range n.Exprs {
 			w.inside(e, c)
@@ -206,13 +219,13 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		}
 		return same(in)
 	case *syntax.ArithmCmd:
-		w.deny("it has arithmetic")
+		w.soft("it has arithmetic")
 		w.other("((", n, c)
 		w.inside(n.X, c)
 		w.arithmetic(n.X)
 		return same(in)
 	case *syntax.TimeClause:
-		w.deny("it runs time")
+		w.soft("it runs time")
 		if n.Stmt == nil {
 			return same(in)
 		}
@@ -255,7 +268,7 @@ func (w *walker) binary(n *syntax.BinaryCmd, c context) flow {
 		return flow{x.ok.or(y.ok), y.fail}
 	case syntax.Pipe, syntax.PipeAll:
 		if n.Op == syntax.PipeAll {
-			w.deny("it has |&")
+			w.soft("it has |&")
 		}
 		w.stmt(n.X, c)
 		w.script.WriteString(" | ")

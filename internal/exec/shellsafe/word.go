@@ -21,6 +21,7 @@ type arg struct {
 	sub     bool   // it contains quoted read-only substitutions, or a number like $?
 	number  bool   // it is a single number
 	numeric bool   // sub is set, and all substitutions are numbers
+	reads   bool   // all that is unknown of it is what commands print that only read
 	stdin   bool   // it contains a placeholder for the input of xargs
 	script  string // its form in Script; "" if it has none
 	why     string // why script is ""
@@ -54,6 +55,8 @@ type wordReader struct {
 	commas    bool            // and after it a comma or two dots
 	dynamic   bool            // some part is unknown
 	expansion string          // the reason for dynamic
+	unknowns  int             // number of unknown parts
+	printed   int             // number of those that commands print that only read
 }
 
 // word reads a word and walks the commands of its substitutions.
@@ -84,6 +87,7 @@ func (r *wordReader) finish() arg {
 	a.script = r.script.String()
 	switch {
 	case r.dynamic:
+		a.reads = r.unknowns == r.printed
 		a.lit, a.glob, a.sub, a.number, a.numeric, a.script, a.why = false, false, false, false, false, "", r.expansion
 	case a.sub:
 		a.glob, a.number = false, a.number && a.val == ""
@@ -117,6 +121,7 @@ func scriptable(s string) bool {
 
 func (r *wordReader) unknown(why string) {
 	r.special()
+	r.unknowns++
 	if !r.dynamic {
 		r.dynamic, r.expansion = true, why
 	}
@@ -305,7 +310,9 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 			return
 		}
 		r.text.WriteString(source)
-		r.unknown("a substitution")
+		if r.unknown("a substitution"); ok {
+			r.printed++
+		}
 		return
 	case *syntax.ProcSubst:
 		w.deny("it starts a process: " + shortForm(source))
@@ -314,6 +321,10 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 	case *syntax.ArithmExp:
 		w.inside(p, r.c)
 		w.arithmetic(p)
+		if s, ok := numbers(p.X); ok && !r.a.glob && !p.Bracket && !p.Unsigned {
+			r.raw(source, `"$((`+s+`))"`)
+			return
+		}
 		r.unknown("arithmetic")
 	case *syntax.ExtGlob:
 		// Its text may contain a substitution that the parser has not parsed.
@@ -356,6 +367,27 @@ func number(p *syntax.ParamExp) (string, bool) {
 	return "", false
 }
 
+// numbers returns the text of an arithmetic expression of numbers alone, and whether it is one.
+func numbers(x syntax.ArithmExpr) (string, bool) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		if len(x.Parts) == 1 {
+			if l, ok := x.Parts[0].(*syntax.Lit); ok && len(l.Value) < 19 && digits(l.Value) {
+				return l.Value, true
+			}
+		}
+	case *syntax.ParenArithm:
+		s, ok := numbers(x.X)
+		return "(" + s + ")", ok
+	case *syntax.BinaryArithm:
+		a, okA := numbers(x.X)
+		b, okB := numbers(x.Y)
+		op := x.Op.String()
+		return a + " " + op + " " + b, okA && okB && has("+ - * / %", op)
+	}
+	return "", false
+}
+
 // knownVariable returns the value of $HOME or $PWD if it is known.
 func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
@@ -369,6 +401,12 @@ func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 		return c.dirs.list[0], true
 	}
 	return "", false
+}
+
+// joinedText returns the texts of words, with blanks between them.
+func joinedText(args []arg) string {
+	text, _, _ := joined(args)
+	return text
 }
 
 func digits(s string) bool {
