@@ -129,8 +129,8 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 	if err != nil {
 		why := toRefusal(ctx, err)
 		if d := c.decision; to.Class() == site.Loopback && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
-			why = &refusal{stageRefused, "nothing in this session listens on " + to.String(),
-				"Start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session."}
+			reason, next := unserved(to)
+			why = &refusal{stageRefused, reason, sentence(next)}
 		}
 		c.refuse(why)
 		err = faults.New(why.fact, why.next)
@@ -139,6 +139,13 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 		return faults.New(c.record.fact, "Ask the user to look at the audit log.")
 	}
 	return err
+}
+
+// unserved returns the reason and the next step for a site of this machine that no rule names and
+// no command of the session serves.
+func unserved(to site.Site) (reason, next string) {
+	return "nothing in this session listens on " + to.String(),
+		"start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session"
 }
 
 // decide returns the stage that decides on a connection.

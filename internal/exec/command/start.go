@@ -91,8 +91,9 @@ type Running struct {
 	process   *process.Process
 	dir       string
 	script    string
-	marker    *os.File   // file in which the shell stores its last folder
-	workspace *Workspace // nil: that of the server
+	marker    *os.File    // file in which the shell stores its last folder
+	own       *ownNetwork // the network of its owner, also after the end; nil: it has none
+	workspace *Workspace  // nil: that of the server
 
 	endReason chan EndReason // the first reason to end it
 	once      sync.Once
@@ -205,7 +206,8 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 			r.release()
 			return nil, err
 		}
-		spec.Network, spec.Env = r.network.own.Network, r.network.environment(spec.Env)
+		r.own = r.network.own
+		spec.Network, spec.Env = r.own.Network, r.network.environment(spec.Env)
 	}
 	if confined {
 		if !s.Judged && !c.Report(ctx).Write.Coverage.Mounts {
