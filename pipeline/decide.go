@@ -63,10 +63,12 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if r.Site != nil {
 		req.Site = r.Site
 		c.subject = approval.Subject{Kind: "site", Value: c.agreedSite(*r.Site).String()}
-		own := c.p.Serves != nil && c.tool.Name != approval.Network && r.Site.Class() == site.Loopback
-		req.Served = own && c.p.Serves(ctx, env.Session, r.Site.Port)
+		networked := false
+		if c.p.Serves != nil && c.tool.Name != approval.Network && r.Site.Class() == site.Loopback {
+			req.Served, networked = c.p.Serves(ctx, env.Session, r.Site.Port)
+		}
 		d := c.decideOn(req)
-		if own && !req.Served && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
+		if networked && !req.Served && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
 			d.Reason, d.Next = unserved(*r.Site)
 		}
 		return d, nil

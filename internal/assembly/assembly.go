@@ -71,22 +71,23 @@ type Config struct {
 	Channel    bool             // send events over stdio as messages of a channel
 	Structured bool
 	Drain      time.Duration
-	Resume     func(session.View) *session.Move                 // as in server.Config
-	Used       func(session.View)                               // called when a session is initialized or makes a call; may be nil
-	Gone       func(session.View)                               // called when a session has ended; may be nil
-	Private    func(session.View) pipeline.Private              // see pipeline.Config; may be nil
-	Serves     func(context.Context, session.View, uint16) bool // see pipeline.Config; may be nil
-	Changing   func(path string)                                // called when a tool is about to change a file; may be nil
-	Journal    *journal.Journal                                 // calls of sessions; may be nil
-	Events     *event.Registry                                  // events of sessions, which answers deliver; may be nil
-	Triggers   *trigger.Registry                                // webhooks of sessions; may be nil
-	Undo       func(undo.Options) *undo.Store                   // opens the store of changes, with roots, state folder and log set; nil: changes are not recorded
-	Snapshots  *snapshot.Cache                                  // contents of files, shared with the tools; may be nil
-	Later      func(func())                                     // calls its argument whenever more tools may be offered; may be nil
-	HookEnv    []string                                         // environment of hooks, as NAME=value
-	Audit      *audit.Log                                       // nil means no audit log
+	Resume     func(session.View) *session.Move    // as in server.Config
+	Used       func(session.View)                  // called when a session is initialized or makes a call; may be nil
+	Gone       func(session.View)                  // called when a session has ended; may be nil
+	Private    func(session.View) pipeline.Private // see pipeline.Config; may be nil
+	Changing   func(path string)                   // called when a tool is about to change a file; may be nil
+	Journal    *journal.Journal                    // calls of sessions; may be nil
+	Events     *event.Registry                     // events of sessions, which answers deliver; may be nil
+	Triggers   *trigger.Registry                   // webhooks of sessions; may be nil
+	Undo       func(undo.Options) *undo.Store      // opens the store of changes, with roots, state folder and log set; nil: changes are not recorded
+	Snapshots  *snapshot.Cache                     // contents of files, shared with the tools; may be nil
+	Later      func(func())                        // calls its argument whenever more tools may be offered; may be nil
+	HookEnv    []string                            // environment of hooks, as NAME=value
+	Audit      *audit.Log                          // nil means no audit log
 	// Judge asks a model of the settings for the classifier; nil without models.
-	Judge     func(context.Context, string, classifier.Prompt) (string, error)
+	Judge func(context.Context, string, classifier.Prompt) (string, error)
+	// Serves is as in pipeline.Config. It may be nil.
+	Serves    func(context.Context, session.View, uint16) (served, networked bool)
 	Summaries pipeline.Summaries // results that a model summarizes
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls

@@ -108,7 +108,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	})
 	run.Tasks.OnAdd = ports.Watch
 	p.Closers = append(p.Closers, ports)
-	p.Serves = func(ctx context.Context, v session.View, port uint16) bool {
+	p.Serves = func(ctx context.Context, v session.View, port uint16) (served, networked bool) {
 		return commands.Serves(ctx, bash.OwnerOf(v), port)
 	}
 	locks := filelock.New(filepath.Join(p.State, "locks"))

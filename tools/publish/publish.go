@@ -110,7 +110,7 @@ func (o Options) check(env *tools.Env, in Input) *policy.Decision {
 		}
 	case ask:
 		return &policy.Decision{
-			Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "every program of this machine reaches a published port",
+			Behavior: policy.Ask, Layer: policy.LayerTool, Reason: "every program of this machine reaches a published port; agreeing holds for this session",
 			Next: "continue without it, or ask the user to add the port to sandbox.publish in the settings",
 		}
 	}

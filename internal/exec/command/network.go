@@ -207,15 +207,16 @@ func (n *Network) Dial(ctx context.Context, port uint16) (net.Conn, error) {
 	return dialLoopback(ctx, n.own, port)
 }
 
-// Serves reports whether a command of an owner listens on a TCP port in the owner's network.
-func (c *Commands) Serves(ctx context.Context, owner string, port uint16) bool {
+// Serves reports whether a command of an owner listens on a TCP port in the owner's network, and
+// whether the owner has a network.
+func (c *Commands) Serves(ctx context.Context, owner string, port uint16) (served, networked bool) {
 	own := c.networks.take(owner, nil)
 	if own == nil {
-		return false
+		return false, false
 	}
 	defer c.networks.release(own)
 	ports, err := own.Ports(ctx)
-	return err == nil && slices.Contains(ports, port)
+	return err == nil && slices.Contains(ports, port), err == nil
 }
 
 // Dial connects to a TCP port of the loopback interface in the network of an owner. It
