@@ -322,6 +322,9 @@ func (r *Running) watch() {
 				text = unmistakable(text)
 			}
 			r.result.Blocked = r.Blocked(text)
+			if x.Code != 0 && len(r.result.Blocked) == 0 {
+				r.result.Blocked = r.unnamed(text)
+			}
 		}
 	}
 }
@@ -368,7 +371,8 @@ func (r *Running) release() {
 func unmistakable(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if lower := strings.ToLower(line); strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") {
+		lower := strings.ToLower(line)
+		if strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") || strings.HasPrefix(line, "unshare: ") && strings.Contains(lower, "not permitted") {
 			b.WriteString(line)
 		}
 	}
@@ -405,6 +409,14 @@ func (r *Running) Blocked(output string) []string {
 		facts = append(facts, "git branch -m does not work beside other worktrees, whose branches and their logs are closed; use git switch -c NEW and git branch -d OLD")
 	}
 	return facts
+}
+
+// unnamed returns the fact that the sandbox has refused a change that the output does not name.
+func (r *Running) unnamed(output string) []string {
+	if fact := sandbox.Unnamed(*r.policy, r.dir, output); fact != "" {
+		return []string{fact}
+	}
+	return nil
 }
 
 func (r *Running) explain(facts []string) []string {
