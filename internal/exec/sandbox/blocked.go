@@ -46,8 +46,9 @@ var (
 	// nameless matches errors of Python that name no file.
 	nameless = lazy(`(?i)^\S*(Error|Exception): (\[Errno \d+\] )?no such file or directory$`)
 	// What Chromium, Electron and programs that start them print.
-	nested   = lazy(`No usable sandbox!|The SUID sandbox helper binary was found, but|Failed to move to new namespace: PID namespaces supported`)
-	unsigned = lazy(`gpg failed to (sign|write)|^gpg: (signing|decryption|skipped|no default secret key).*(failed|[Nn]o secret key)`)
+	nested     = lazy(`No usable sandbox!|The SUID sandbox helper binary was found, but|Failed to move to new namespace: PID namespaces supported`)
+	unprofiled = lazy(`Failed to create headless user data directory|Failed to create \S*(ProcessSingleton|SingletonLock)`)
+	unsigned   = lazy(`gpg failed to (sign|write)|^gpg: (signing|decryption|skipped|no default secret key).*(failed|[Nn]o secret key)`)
 )
 
 // lazy compiles a pattern at its first use, since every start of the program would
@@ -81,7 +82,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 	socket := sync.OnceValue(func() string { return j().socketIn(command) })
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
-		if fact := ownSandbox(line); fact != "" {
+		if fact := browser(line); fact != "" {
 			add(fact)
 			continue
 		}
@@ -243,7 +244,7 @@ func (j judge) refusal(named, real, line string) string {
 	case belowAny(real, j.hide) && temporary && !j.p.ReadOnly && !exists(real) && may(real, true):
 		return named + notTemporary
 	case belowAny(real, j.hide):
-		if may(real, false) {
+		if may(real, false) || !exists(real) && may(real, true) && frozen().MatchString(line) {
 			return named + " is hidden from commands: name it in the command, which asks the user, or " + allowRead
 		}
 	case j.p.ReadOnly && belowAny(real, j.write):
@@ -316,7 +317,7 @@ func (j judge) moved(line, dir, command string) string {
 		return ""
 	}
 	tried := 0
-	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;&|()", r) }) {
+	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;&|()\\", r) }) {
 		if !strings.ContainsRune(word, '/') && word != ".." {
 			continue
 		}
@@ -346,8 +347,12 @@ func (j judge) moved(line, dir, command string) string {
 	return ""
 }
 
-// ownSandbox returns the fact about a browser that cannot make a sandbox of its own, or "".
-func ownSandbox(line string) string {
+// browser returns the fact about a browser that can make neither a sandbox of its own nor its profile
+// in the home folder, or "".
+func browser(line string) string {
+	if unprofiled().MatchString(line) {
+		return "a browser may not make its profile in the home folder: start it with --user-data-dir=$TMPDIR/profile"
+	}
 	if !nested().MatchString(line) {
 		return ""
 	}

@@ -104,7 +104,7 @@ func TestBlockedKinds(t *testing.T) {
 	h := home(t, "root/file", "outside/file", "run/file", ".gnupg/private-keys-v1.d/k.key", "empty/.gnupg/pubring.kbx")
 	t.Setenv("HOME", h)
 	t.Setenv("GNUPGHOME", "")
-	p := Policy{Write: []string{h + "/root"}, Read: []string{"/usr"}, Hide: []string{h + "/.gnupg"}, Network: true}
+	p := Policy{Write: []string{h + "/root"}, Read: []string{"/usr"}, Hide: []string{h + "/.gnupg", h + "/.aws"}, Network: true}
 	readOnly := p
 	readOnly.ReadOnly = true
 	const (
@@ -154,11 +154,14 @@ func TestBlockedKinds(t *testing.T) {
 		{p, "chromium --headless", "[1:1:0101/000000.0:FATAL:zygote_host_impl_linux.cc(128)] No usable sandbox! If you are running on Ubuntu 23.10+", browser},
 		{p, "npx electron .", "The SUID sandbox helper binary was found, but is not configured correctly.", browser},
 		{p, "npx electron .", "Failed to move to new namespace: PID namespaces supported, Network namespace supported, but failed: errno = Operation not permitted", browser},
+		{p, "chromium --headless", "[1:1:ERROR:chrome/app/chrome_main.cc:210] Failed to create headless user data directory container.", "start it with --user-data-dir=$TMPDIR/profile"},
 		{p, "chromium", "The page crashed: no sandbox", ""},
 		// Keys.
 		{p, "git commit", "error: gpg failed to sign the data:", signing},
 		{p, "gpg -d x.gpg", "gpg: decryption failed: No secret key", signing},
 		{p, "gpg -s x", "gpg: signing failed: No secret key", signing},
+		{p, "gpg -k", "gpg: Fatal: can't create directory '" + h + "/.aws': Read-only file system", "/.aws, which "},
+		{p, `python3 -c "os.chdir(\"` + h + `/outside\");open(\"q\",\"w\")"`, "OSError: [Errno 30] Read-only file system: 'q'", outside},
 		{p, "gpg --verify x", "gpg: Can't check signature: No public key", ""},
 	} {
 		facts := Blocked(c.p, h+"/root", c.command, "first\n"+c.output+"\n")
