@@ -235,7 +235,22 @@ const (
 // block the path or the file permissions would block it too.
 func (j judge) path(named, line string) string {
 	real := follow(named)
-	return said(j.refusal(named, real, line), named, real)
+	fact := j.refusal(named, real, line)
+	for _, i := range installs {
+		if strings.Contains(real+"/", i.part) {
+			fact = strings.Replace(fact, allowWrite, i.next+", or "+allowWrite, 1)
+		}
+	}
+	return said(fact, named, real)
+}
+
+// installs lists the folders into which package managers install programs of the user, with a way
+// that needs no setting.
+var installs = []struct{ part, next string }{
+	{"/go/bin/", "install into the workspace, as with GOBIN=$PWD/bin go install"},
+	{"/.cargo/bin/", "install into the workspace, as with cargo install --root $PWD/tools"},
+	{"/.local/lib/python", "install into a virtual environment of the workspace"},
+	{"/lib/node_modules/", "install into the project, without -g"},
 }
 
 func (j judge) refusal(named, real, line string) string {

@@ -101,7 +101,7 @@ func TestBlocked(t *testing.T) {
 // failures for other reasons get none.
 func TestBlockedKinds(t *testing.T) {
 	needUnix(t)
-	h := home(t, "root/file", "outside/file", "run/file", ".gnupg/private-keys-v1.d/k.key", "empty/.gnupg/pubring.kbx")
+	h := home(t, "root/file", "outside/file", "run/file", "go/x", "lib/node_modules/y", ".gnupg/private-keys-v1.d/k.key", "empty/.gnupg/pubring.kbx")
 	t.Setenv("HOME", h)
 	t.Setenv("GNUPGHOME", "")
 	p := Policy{Write: []string{h + "/root"}, Read: []string{"/usr"}, Hide: []string{h + "/.gnupg", h + "/.aws"}, Network: true}
@@ -126,6 +126,9 @@ func TestBlockedKinds(t *testing.T) {
 		{p, "", "mkdir: cannot create directory ‘x/y/z’: No such file or directory", ""},
 		{p, "", "mkdir: cannot create directory ‘" + h + "/none/y/z’: No such file or directory", ""},
 		{p, "", "Error: ENOENT: no such file or directory, open '" + h + "/none/y'", ""},
+		// Programs of the user.
+		{p, "go install", "go: mkdir " + h + "/go/bin/: read-only file system", "as with GOBIN=$PWD/bin go install, or ask the user to add it to sandbox.allowWrite"},
+		{p, "npm i -g x", "npm error Error: EROFS: read-only file system, mkdir '" + h + "/lib/node_modules/x'", "install into the project, without -g"},
 		// Names relative to a folder that the command names.
 		{p, "cd ../outside && touch q", "touch: cannot touch 'q': Read-only file system", outside},
 		{p, "make -C ../outside", "touch: cannot touch 'q': Read-only file system", outside},
