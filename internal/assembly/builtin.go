@@ -106,7 +106,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		Named: func(port uint16) bool { return p.found().Merged.Sandbox().Publish.Names(port) }, Record: p.published, Events: p.Events,
 		Asks: func() bool { return !p.options.Remote && p.found().Merged.Sandbox().Publish.Ask },
 	})
-	run.Tasks.OnAdd = ports.Watch
+	run.Tasks.OnAdd, run.Ports = ports.Watch, ports.Notes
 	p.Closers = append(p.Closers, ports)
 	p.Serves = func(ctx context.Context, v session.View, port uint16) (served, networked bool) {
 		return commands.Serves(ctx, bash.OwnerOf(v), port)

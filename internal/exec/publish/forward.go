@@ -44,16 +44,13 @@ func (p *Publisher) published(s service) uint16 {
 }
 
 // withdraw ends the forwarder of a port, if it is that of the task.
-func (p *Publisher) withdraw(s service, t *task.Task) bool {
+func (p *Publisher) withdraw(s service, t *task.Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := p.forwards[s]
-	if f == nil || f.task != t {
-		return false
+	if f := p.forwards[s]; f != nil && f.task == t {
+		f.close()
+		delete(p.forwards, s)
 	}
-	f.close()
-	delete(p.forwards, s)
-	return true
 }
 
 // forward publishes a port of a session, on which a task listens. It returns the port of this

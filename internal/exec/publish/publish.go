@@ -49,10 +49,13 @@ type Publisher struct {
 	stop chan struct{}
 	all  sync.WaitGroup // watches and forwarders
 
+	reports sync.Mutex // orders reports to a session: by an event, or by an answer in its place
+
 	mu       sync.Mutex
 	closed   bool
 	forwards map[service]*forwarder
-	agreed   map[service]uint16 // what the user agreed to in a session, with the last port of this machine
+	agreed   map[service]uint16             // what the user agreed to in a session, with the last port of this machine
+	told     map[*task.Task]map[uint16]bool // ports that the session knows of, with whether they are published
 }
 
 // service is a port in the network of a session.
@@ -63,7 +66,7 @@ type service struct {
 
 // New returns a Publisher.
 func New(o Options) *Publisher {
-	return &Publisher{Options: o, stop: make(chan struct{}), forwards: map[service]*forwarder{}, agreed: map[service]uint16{}}
+	return &Publisher{Options: o, stop: make(chan struct{}), forwards: map[service]*forwarder{}, agreed: map[service]uint16{}, told: map[*task.Task]map[uint16]bool{}}
 }
 
 // Close ends all forwarders and waits for their end.
@@ -108,14 +111,13 @@ func (p *Publisher) Watch(t *task.Task) {
 	}
 	p.all.Go(func() {
 		defer p.end(t)
-		told := map[uint16]bool{}
 		for wait := firstLook; ; wait = min(2*wait, lookEvery) {
 			late := time.NewTimer(wait)
 			select {
 			case <-t.Done():
 			case <-p.stop:
 			case <-late.C:
-				p.look(t, n, told)
+				p.look(t, n)
 				continue
 			}
 			late.Stop()
@@ -128,6 +130,7 @@ func (p *Publisher) Watch(t *task.Task) {
 func (p *Publisher) end(t *task.Task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.told, t)
 	for s, f := range p.forwards {
 		if f.task == t {
 			f.close()
@@ -139,8 +142,9 @@ func (p *Publisher) end(t *task.Task) {
 // lookTime is the timeout of listing the ports of a task.
 const lookTime = 10 * time.Second
 
-// look publishes what is to be published of a task, and reports the ports that are not in told.
-func (p *Publisher) look(t *task.Task, n task.Network, told map[uint16]bool) {
+// look publishes what is to be published of a task, and reports the ports of which the session does
+// not know.
+func (p *Publisher) look(t *task.Task, n task.Network) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	ports, err := n.Listening(ctx)
@@ -148,30 +152,48 @@ func (p *Publisher) look(t *task.Task, n task.Network, told map[uint16]bool) {
 		return // the next look tries again
 	}
 	var fresh []uint16
+	p.reports.Lock()
+	defer p.reports.Unlock()
 	for _, port := range ports {
 		s := service{t.Owner(), port}
-		if p.wanted(s) {
-			host, made := p.forward(s, t, n)
-			if made && p.Record != nil {
-				p.Record(s.owner, t, port, host)
-			}
-			if made {
-				delete(told, port) // another program may have had the port before
-			}
-		} else if p.withdraw(s, t) {
-			delete(told, port)
+		if !p.wanted(s) {
+			p.withdraw(s, t)
+		} else if host, made := p.forward(s, t, n); made && p.Record != nil {
+			p.Record(s.owner, t, port, host)
 		}
-		if !told[port] && len(told) < maxTold && (p.published(s) != 0 || port < firstEphemeral || port > lastEphemeral) {
-			told[port] = true
+		if p.published(s) == 0 && firstEphemeral <= port && port <= lastEphemeral {
+			continue
+		}
+		if p.tell(t, port) {
 			fresh = append(fresh, port)
 		}
 	}
 	if len(fresh) > 0 {
-		p.Events.Retract(t.Owner(), source(t))
 		for _, note := range p.describe(t.Owner(), fresh) {
 			p.Events.Add(t.Owner(), event.Event{Source: source(t), Text: note})
 		}
 	}
+}
+
+// tell records that the session hears of a port of a running task. It reports whether that is news.
+func (p *Publisher) tell(t *task.Task, port uint16) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ended(t) {
+		return false
+	}
+	told := p.told[t]
+	if told == nil {
+		told = map[uint16]bool{}
+		p.told[t] = told
+	}
+	published := p.forwards[service{t.Owner(), port}] != nil
+	before, known := told[port]
+	if known && before == published || !known && len(told) == maxTold {
+		return false
+	}
+	told[port] = published
+	return true
 }
 
 // source returns the source of the events on the ports of a task.
@@ -224,7 +246,7 @@ func (p *Publisher) Agree(ctx context.Context, owner session.Owner, port uint16,
 		}
 		if slices.Contains(ports, port) {
 			if host, _ := p.forward(s, t, n); host != 0 {
-				p.Events.Retract(owner, source(t))
+				p.tell(t, port)
 				return host, nil
 			}
 		}
@@ -246,6 +268,11 @@ func (p *Publisher) Notes(ctx context.Context, t *task.Task) []string {
 	ports, err := n.Listening(ctx)
 	if err != nil || len(ports) == 0 {
 		return nil
+	}
+	p.reports.Lock()
+	defer p.reports.Unlock()
+	for _, port := range ports {
+		p.tell(t, port)
 	}
 	p.Events.Retract(t.Owner(), source(t))
 	return p.describe(t.Owner(), ports)

@@ -383,3 +383,37 @@ func TestClose(t *testing.T) {
 		t.Error("it is published again")
 	}
 }
+
+// TestTold checks that a session hears of a port once, by an event or by an answer, and that no event
+// is lost for a later one.
+func TestTold(t *testing.T) {
+	w, s := newWorld(t), newServer()
+	s.serve(t, 20001, "one")
+	task := w.add(me, s)
+	w.wait(func() bool { return w.Events.Pending(me) })
+	s.serve(t, 20002, "two")
+	w.wait(func() bool { w.Publisher.mu.Lock(); defer w.Publisher.mu.Unlock(); return len(w.told[task]) == 2 })
+	if got := w.event(me); len(got) != 2 || !strings.HasPrefix(got[0], "port 20001 is") || !strings.HasPrefix(got[1], "port 20002 is") {
+		t.Errorf("got %q", got)
+	}
+	s.serve(t, 20003, "three")
+	if notes := w.Notes(t.Context(), task); len(notes) != 1 || !strings.HasPrefix(notes[0], "ports 20001, 20002 and 20003 are of this session") {
+		t.Errorf("got %q", notes)
+	}
+	w.look(task, s)
+	if w.Events.Pending(me) {
+		t.Error("the session hears of it twice")
+	}
+	_ = task.Stop("the test")
+	w.wait(func() bool { w.Publisher.mu.Lock(); defer w.Publisher.mu.Unlock(); return len(w.told) == 0 })
+}
+
+// wait waits until f returns true.
+func (w *world) wait(f func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(failTime); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatal("it does not happen")
+		}
+	}
+}
