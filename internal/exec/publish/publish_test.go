@@ -392,7 +392,13 @@ func TestTold(t *testing.T) {
 	task := w.add(me, s)
 	w.wait(func() bool { return w.Events.Pending(me) })
 	s.serve(t, 20002, "two")
-	w.wait(func() bool { w.Publisher.mu.Lock(); defer w.Publisher.mu.Unlock(); return len(w.told[task]) == 2 })
+	w.wait(func() bool {
+		w.reports.Lock() // until the event is added
+		defer w.reports.Unlock()
+		w.Publisher.mu.Lock()
+		defer w.Publisher.mu.Unlock()
+		return len(w.told[task]) == 2
+	})
 	if got := w.event(me); len(got) != 2 || !strings.HasPrefix(got[0], "port 20001 is") || !strings.HasPrefix(got[1], "port 20002 is") {
 		t.Errorf("got %q", got)
 	}
