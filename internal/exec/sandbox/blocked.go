@@ -377,14 +377,11 @@ func browser(line string) string {
 // keys returns the fact about the keys of gpg if commands cannot read them and there are some, or
 // "".
 func (j judge) keys() string {
-	folder := os.Getenv("GNUPGHOME")
-	if folder == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		folder = filepath.Join(home, ".gnupg")
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
 	}
+	folder := filepath.Join(home, ".gnupg")
 	real := follow(folder)
 	entries, _ := os.ReadDir(filepath.Join(real, "private-keys-v1.d"))
 	if len(entries) == 0 || belowAny(real, j.write) || belowAny(real, j.read) && !belowAny(real, j.hide) {

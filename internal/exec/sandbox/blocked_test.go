@@ -103,7 +103,6 @@ func TestBlockedKinds(t *testing.T) {
 	needUnix(t)
 	h := home(t, "root/file", "outside/file", "run/file", "go/x", "lib/node_modules/y", ".gnupg/private-keys-v1.d/k.key", "empty/.gnupg/pubring.kbx")
 	t.Setenv("HOME", h)
-	t.Setenv("GNUPGHOME", "")
 	p := Policy{Write: []string{h + "/root"}, Read: []string{"/usr"}, Hide: []string{h + "/.gnupg", h + "/.aws"}, Network: true}
 	readOnly := p
 	readOnly.ReadOnly = true
