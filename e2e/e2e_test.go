@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"mcp-toolset/internal/exec/mounttest"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,7 +119,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-			env.Vars = append(env.Vars, rareGC)
+			env.Vars = append(env.Vars, rareGC, fmt.Sprintf("PORT=%d", quietPort()))
 			server := &talk{}
 			env.Values[talkKey{}] = server
 			env.Defer(func() { _ = server.stop() })
@@ -126,6 +128,18 @@ func TestScripts(t *testing.T) {
 		Cmds:      commands,
 		Condition: func(name string) (bool, error) { return condition(bin, name) },
 	})
+}
+
+// quietPort returns a port of this machine that nothing uses, below those that the kernel chooses.
+func quietPort() int {
+	for {
+		port := 20000 + rand.IntN(10000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
 }
 
 // condition returns the value of a condition of the scripts. [network] holds where commands

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/web/registry"
 	"mcp-toolset/web/site"
 )
 
@@ -129,16 +130,27 @@ func (s *connections) allow(ctx context.Context, to site.Site) error {
 	if err != nil {
 		why := toRefusal(ctx, err)
 		if d := c.decision; to.Class() == site.Loopback && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
-			why = &refusal{stageRefused, "nothing in this session listens on " + to.String(),
-				"Start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session."}
+			reason, next := unserved(to)
+			why = &refusal{stageRefused, reason, sentence(next)}
 		}
 		c.refuse(why)
-		err = faults.New(why.fact, why.next)
+		if errors.Is(err, tools.ErrBackground) {
+			err = tools.ErrBackground
+		} else {
+			err = faults.New(why.fact, why.next)
+		}
 	}
 	if c.logged(ctx, nil, nil) != nil {
 		return faults.New(c.record.fact, "Ask the user to look at the audit log.")
 	}
 	return err
+}
+
+// unserved returns the reason and the next step for a site of this machine that no rule names and
+// no command of the session serves.
+func unserved(to site.Site) (reason, next string) {
+	return "nothing in this session listens on " + to.String(),
+		"start the server with run_in_background, or ask the user to add an allow rule such as " + policy.SiteTool + "(domain:" + to.String() + ") for one outside of the session"
 }
 
 // decide returns the stage that decides on a connection.
@@ -170,6 +182,9 @@ func (s *connections) settle(ctx context.Context, c *call) error {
 // ask is the stage that asks about a connection. The user is asked once about each site in a
 // session, and about one at a time. After that, a number is given where there is no answer.
 func (s *connections) ask(ctx context.Context, c *call, to site.Site) error {
+	if c.decision.Behavior != policy.Allow && c.decision.Layer == policy.LayerSite && registry.Background(to) {
+		return errors.Join(tools.ErrBackground, &refusal{stageRefused, tools.ErrBackground.Fact, tools.ErrBackground.Next})
+	}
 	if c.decision.Behavior != policy.Ask || s.request.Ask == nil || s.isOver() {
 		return c.ask(ctx)
 	}

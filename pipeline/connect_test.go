@@ -10,6 +10,7 @@ import (
 
 	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/record/audit"
+	"mcp-toolset/tools"
 	"mcp-toolset/web/site"
 )
 
@@ -28,7 +29,7 @@ func (b *bench) connect(t *testing.T, hosts string, asker Asker) string {
 // TestConnections checks the decisions on connections of commands with their texts and the
 // audit log. A question is put once for each host in a session.
 func TestConnections(t *testing.T) {
-	b := newBench(t, `{"permissions":{"allow":["WebFetch(domain:ok.example)"],"deny":["WebFetch(domain:no.example)"]}}`)
+	b := newBench(t, `{"permissions":{"allow":["WebFetch(domain:ok.example)","WebFetch(domain:accounts.google.com)"],"deny":["WebFetch(domain:no.example)"]}}`)
 	var mu sync.Mutex
 	var logged []string
 	b.Audit = func(_ context.Context, e audit.Entry) error {
@@ -62,6 +63,9 @@ func TestConnections(t *testing.T) {
 		{"c.example", Accepted, 0, pending("c.example", "3")},
 		{"d.example", "", 0, pending("d.example", "4")},
 		{"d.example", Accepted, 1, "connected"},
+		{"update.googleapis.com", Accepted, 0, tools.ErrBackground.Error()},
+		{"redirector.gvt1.com", "", 0, tools.ErrBackground.Error()},
+		{"accounts.google.com", Accepted, 0, "connected"}, // a rule allows it
 	} {
 		var asker Asker
 		var asked atomic.Int32

@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
+	"mcp-toolset/web/site"
 )
 
 // decide is the stage that asks the policy, and finds out which grants the call
@@ -62,7 +63,15 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if r.Site != nil {
 		req.Site = r.Site
 		c.subject = approval.Subject{Kind: "site", Value: c.agreedSite(*r.Site).String()}
-		return c.decideOn(req), nil
+		networked := false
+		if c.p.Serves != nil && c.tool.Name != approval.Network && r.Site.Class() == site.Loopback {
+			req.Served, networked = c.p.Serves(ctx, env.Session, r.Site.Port)
+		}
+		d := c.decideOn(req)
+		if networked && !req.Served && d.Behavior == policy.Deny && d.Layer == policy.LayerSite {
+			d.Reason, d.Next = unserved(*r.Site)
+		}
+		return d, nil
 	}
 	if r.Path == "" {
 		c.subject = approval.Subject{Kind: "input", Value: string(r.Input())}

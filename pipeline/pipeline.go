@@ -140,6 +140,9 @@ type Config struct {
 
 	// Private returns the mapping of the paths of a session's commands. It may be nil.
 	Private func(session.View) Private
+	// Serves reports whether a command of a session listens on a port of the session's own network,
+	// and whether there is such a network. It may be nil.
+	Serves func(ctx context.Context, v session.View, port uint16) (served, networked bool)
 	// Readable lists folders outside of the roots that every session may read.
 	Readable []string
 

@@ -94,6 +94,7 @@ type Request struct {
 	Target   *Target    // nil for a call without a path
 	Parts    *Parts     // for calls that do several things, or nil; replaces Target and Match
 	Site     *site.Site // host and port that the call reaches, or nil; patterns of rules are then on sites
+	Served   bool       // whether a command of the session serves Site, so that no rule has to name it
 	ReadOnly bool       // whether the call only reads
 
 	// Match is the tool's own matcher. It reports whether the pattern of a Tool(pattern) rule

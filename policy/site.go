@@ -50,6 +50,9 @@ func (p *Policy) named(s site.Site, f func(site.Pattern) bool) bool {
 // unless a rule names it.
 func (c *call) forbiddenSite() (Decision, bool) {
 	s := *c.r.Site
+	if c.r.Served {
+		return Decision{}, false
+	}
 	if class := s.Class(); class != site.Public && !c.p.named(s, func(q site.Pattern) bool { return q.Names(s) }) {
 		return Decision{
 			Layer: LayerSite, Reason: plain.Quote(s.Host) + " is " + where(s, class),
@@ -75,7 +78,7 @@ func where(s site.Site, class site.Class) string {
 
 // siteConcern returns the question about a site that no rule covers, or nil if it needs none.
 func (c *call) siteConcern() *Decision {
-	if c.p.usual(func(q site.Pattern) bool { return q.Covers(*c.r.Site) }) {
+	if c.r.Served || c.p.usual(func(q site.Pattern) bool { return q.Covers(*c.r.Site) }) {
 		return nil
 	}
 	return &Decision{

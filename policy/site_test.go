@@ -76,6 +76,32 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// TestServed checks that a site that the session serves needs no rule, and that deny and ask rules
+// hold for it.
+func TestServed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		rules []entry
+		mode  Mode
+		url   string
+		want  Behavior
+	}{
+		{"no rule", nil, ModeDefault, "http://localhost:5173", Allow},
+		{"an address", nil, ModeDontAsk, "http://[::1]:22", Allow},
+		{"plan", nil, ModePlan, "http://127.0.0.1:5173", Allow},
+		{"denied", []entry{{"deny", "WebFetch(domain:localhost)"}}, ModeBypass, "http://localhost:5173", Deny},
+		{"asked", []entry{{"ask", "WebFetch(domain:localhost:5173)"}}, ModeDefault, "http://localhost:5173", Ask},
+	} {
+		config := world(ruleset(c.rules...))
+		config.Mode = c.mode
+		r := fetchOf(t, c.url)
+		r.Served, r.ReadOnly = true, true
+		if d := New(config).Decide(r); d.Behavior != c.want {
+			t.Errorf("%s: %v, %s", c.name, d.Behavior, d.Reason)
+		}
+	}
+}
+
 // TestConnections checks the decisions on connections of commands, where they differ from those on WebFetch.
 func TestConnections(t *testing.T) {
 	var hosts []site.Pattern

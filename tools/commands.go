@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/web/site"
@@ -35,6 +36,10 @@ type CommandAccess struct {
 	// done is called. The caller calls done once.
 	Outside func() (done func())
 }
+
+// ErrBackground is the error of Connections.Allow for a host that browsers reach by themselves, and
+// about which the user is not asked.
+var ErrBackground = fault.New("browsers make such requests in the background, so the user was not asked", "Ignore it, or ask the user for an allow rule on the host if it is needed.")
 
 // Connections decides on connections of commands. Its errors are of type *fault.Fault.
 type Connections struct {

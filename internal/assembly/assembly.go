@@ -85,7 +85,9 @@ type Config struct {
 	HookEnv    []string                            // environment of hooks, as NAME=value
 	Audit      *audit.Log                          // nil means no audit log
 	// Judge asks a model of the settings for the classifier; nil without models.
-	Judge     func(context.Context, string, classifier.Prompt) (string, error)
+	Judge func(context.Context, string, classifier.Prompt) (string, error)
+	// Serves is as in pipeline.Config. It may be nil.
+	Serves    func(context.Context, session.View, uint16) (served, networked bool)
 	Summaries pipeline.Summaries // results that a model summarizes
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
@@ -196,7 +198,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Scheduler = concurrency.New(c.Scheduler)
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
-		Registry: a.Registry, Rules: pipeline.Rules{Policy: rules}, Reload: func() { a.follower.check() }, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Private: c.Private, Notice: c.Notice,
+		Registry: a.Registry, Rules: pipeline.Rules{Policy: rules}, Reload: func() { a.follower.check() }, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Private: c.Private, Serves: c.Serves, Notice: c.Notice,
 		Snapshots: c.Snapshots, Events: c.Events, Journal: c.Journal, Log: c.Log,
 		Applies: applies(c.Skills), Readable: c.Readable, Summaries: c.Summaries,
 	}

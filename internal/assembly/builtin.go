@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"mcp-toolset/internal/event/trigger"
 	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/publish"
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/document"
@@ -50,6 +52,7 @@ import (
 	"mcp-toolset/tools/message"
 	"mcp-toolset/tools/monitor"
 	"mcp-toolset/tools/plan"
+	publishtool "mcp-toolset/tools/publish"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/repl"
 	"mcp-toolset/tools/skill"
@@ -99,6 +102,15 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	run := p.bash(ctx, commands)
 	p.Events, p.Journal = event.New(), journal.New()
 	tasktools.Announce(run.Tasks, p.Events)
+	ports := publish.New(publish.Options{
+		Named: func(port uint16) bool { return p.found().Merged.Sandbox().Publish.Names(port) }, Record: p.published, Events: p.Events,
+		Asks: func() bool { return !p.options.Remote && p.found().Merged.Sandbox().Publish.Ask },
+	})
+	run.Tasks.OnAdd, run.Ports = ports.Watch, ports.Notes
+	p.Closers = append(p.Closers, ports)
+	p.Serves = func(ctx context.Context, v session.View, port uint16) (served, networked bool) {
+		return commands.Serves(ctx, bash.OwnerOf(v), port)
+	}
 	locks := filelock.New(filepath.Join(p.State, "locks"))
 	sessions := peers.New(p.options.SessionName, p.Events)
 	lists := p.work(run.Tasks, sessions, locks)
@@ -131,6 +143,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		sessions.End(v.Owner())
 		agents.Forget(v.Owner())
 		p.Triggers.Forget(v.Owner())
+		ports.Forget(v.Owner())
 		schedules.End(v.Owner())
 		bash.EndSession(run, v, func() { p.Events.Forget(v.Owner()) })
 		p.Journal.Forget(v.Owner())
@@ -185,7 +198,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		changes.Store(undo.New(o))
 		return changes.Load()
 	}
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes, agents})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes, agents, ports})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -208,6 +221,7 @@ type services struct {
 	models    languageModels
 	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
 	agents    *agent.Registry             // nil without any type
+	ports     *publish.Publisher
 }
 
 // tools makes the tools according to the options and the environment.
@@ -220,9 +234,12 @@ func (p *Plan) tools(s services) []*tools.Tool {
 	}
 	agents := agenttool.Options{Agents: s.agents, Tasks: s.run.Tasks, Foreground: p.options.Foreground, Plan: p.mode() == policy.ModePlan, Bash: s.run}
 	return builtin.List(builtin.Options{
-		Agent:     agents,
-		Fetch:     webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small},
-		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events},
+		Agent: agents,
+		Fetch: webfetch.Options{Client: s.pages, Documents: documents, Model: s.models.small, Local: func(ctx context.Context, v session.View, port uint16) (net.Conn, error) {
+			return s.run.Commands.Dial(ctx, bash.OwnerOf(v), port)
+		}},
+		Publish:   publishtool.Options{Ports: s.ports, Tasks: s.run.Tasks},
+		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events, Ports: s.ports.Notes},
 		Undo:  undotool.Options{Store: s.changes.Load},
 		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
 		Output: p.options.Output, Config: config.Options{Current: p.configuration},

@@ -67,6 +67,7 @@ func (s *Settings) append(less *Settings) {
 	s.reminder.under(less.reminder)
 	s.sandbox.caches.under(less.sandbox.caches)
 	s.sandbox.network.under(less.sandbox.network)
+	s.sandbox.publish.under(less.sandbox.publish)
 	s.undo.enabled.under(less.undo.enabled)
 	s.undo.quota.under(less.undo.quota)
 	s.undo.destructive.under(less.undo.destructive)

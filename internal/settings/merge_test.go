@@ -150,7 +150,7 @@ func TestTightened(t *testing.T) {
 	}
 	g := s.Tightened()
 	scrub, pass := g.Env()
-	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass, g.TaskList()); have != "[]map[]defaulttrue {[] [] true ask} [] []" {
+	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass, g.TaskList()); have != "[]map[]defaulttrue {[] [] true ask {[] true}} [] []" {
 		t.Errorf("what is left: %s", have)
 	}
 	want := []string{

@@ -92,6 +92,7 @@ func Keys() []Key {
 		{"sandbox.allowWrite", "array of strings", "further folders that commands may read and write"},
 		{"sandbox.caches", "true, false", "whether commands may write caches of build tools (default true)"},
 		{"sandbox.network", `"ask", "allow", "deny"`, "which hosts commands may reach: those of package managers and rules, and others ask (ask, the default), all, or none"},
+		{"sandbox.publish", "string, number, array", `ports of commands that are published on this machine: a port, a range such as "8000-8100", "ask" for any other if you agree (the default), or a list of these; [] publishes none`},
 		{"summarize", "object", "results that get a summary by the small model, which receives them; a project cannot set it"},
 		{"summarize.over", "number", "characters above which a result gets a summary (default 20000)"},
 		{"summarize.tools", "array of strings", "the tools whose results get one"},

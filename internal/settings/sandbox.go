@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -12,7 +14,7 @@ import (
 
 // Known keys below sandbox and env.
 var (
-	sandboxKeys = []string{"allowRead", "allowWrite", "caches", "network"}
+	sandboxKeys = []string{"allowRead", "allowWrite", "caches", "network", "publish"}
 	envKeys     = []string{"pass", "scrub"}
 )
 
@@ -22,6 +24,22 @@ type Sandbox struct {
 	AllowWrite []string // folders to read and write, with the same properties
 	Caches     bool     // whether the caches of build tools may be written
 	Network    Network  // which hosts may be reached
+	Publish    Publish  // which of their ports this machine may reach
+}
+
+// Publish selects ports on which commands listen in a network of their own, and that are published
+// on this machine.
+type Publish struct {
+	Ports []PortRange // published without a question
+	Ask   bool        // others are published if the user agrees
+}
+
+// PortRange is a range of ports, with both ends.
+type PortRange struct{ First, Last uint16 }
+
+// Names reports whether a port is among Ports.
+func (p Publish) Names(port uint16) bool {
+	return slices.ContainsFunc(p.Ports, func(r PortRange) bool { return r.First <= port && port <= r.Last })
 }
 
 // Network selects which hosts commands may reach.
@@ -40,6 +58,7 @@ type sandbox struct {
 	allowWrite []string
 	caches     scalar[bool]
 	network    scalar[Network]
+	publish    scalar[Publish]
 }
 
 func (s *Settings) readSandbox(f field) error {
@@ -69,6 +88,10 @@ func (s *Settings) readSandbox(f field) error {
 				return g.value.typeError(path, `"ask", "allow" or "deny"`)
 			}
 			s.sandbox.network = scalarOf(network)
+		case "publish":
+			var ports Publish
+			ports, err = g.value.publish(path)
+			s.sandbox.publish = scalarOf(ports)
 		default:
 			s.unknownBelow(g.line, f.key, g.key, sandboxKeys, claudeSandboxKeys)
 		}
@@ -79,14 +102,45 @@ func (s *Settings) readSandbox(f field) error {
 	return nil
 }
 
+// publish returns the value of sandbox.publish: "ask", or a list of it, ports and ranges.
+func (n *node) publish(path string) (p Publish, err error) {
+	const want = `"ask", a port such as 5173, or a range such as "8000-8100"`
+	items := []*node{n}
+	if n.kind == isArray {
+		items = n.items
+	}
+	for i, item := range items {
+		at := path
+		if n.kind == isArray {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
+		if item.kind == isString && item.text == "ask" {
+			p.Ask = true
+			continue
+		}
+		first, last, isRange := strings.Cut(item.text, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.ParseUint(first, 10, 16)
+		to, failed := strconv.ParseUint(last, 10, 16)
+		if (item.kind != isString && item.kind != isNumber) || err != nil || failed != nil || from == 0 || to < from {
+			return p, item.typeError(at, want)
+		}
+		p.Ports = append(p.Ports, PortRange{uint16(from), uint16(to)})
+	}
+	return p, nil
+}
+
 // Sandbox returns what commands may access. The folders are those of sandbox.allowRead
 // and sandbox.allowWrite, made absolute as in AdditionalDirectories. For keys that are
-// not set, and if s is nil, there are no folders, caches may be written, and the network asks.
+// not set, and if s is nil, there are no folders, caches may be written, and the network and
+// published ports ask.
 func (s *Settings) Sandbox() Sandbox {
 	if s == nil {
-		return Sandbox{Caches: true, Network: NetworkAsk}
+		return Sandbox{Caches: true, Network: NetworkAsk, Publish: Publish{Ask: true}}
 	}
-	return Sandbox{AllowRead: expand(s.sandbox.allowRead), AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(NetworkAsk)}
+	return Sandbox{AllowRead: expand(s.sandbox.allowRead), AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(NetworkAsk), Publish: s.sandbox.publish.or(Publish{Ask: true})}
 }
 
 func (s *Settings) readEnv(f field) error {

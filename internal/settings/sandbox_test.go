@@ -9,17 +9,24 @@ import (
 func TestSandbox(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	var none *Settings
-	if diff := cmp.Diff(Sandbox{Caches: true, Network: NetworkAsk}, none.Sandbox()); diff != "" {
+	ask := Publish{Ask: true}
+	if diff := cmp.Diff(Sandbox{Caches: true, Network: NetworkAsk, Publish: ask}, none.Sandbox()); diff != "" {
 		t.Errorf("no settings (-want +have):\n%s", diff)
 	}
 	for text, want := range map[string]Sandbox{
-		`{}`:             {Caches: true, Network: NetworkAsk},
-		`{"sandbox":{}}`: {Caches: true, Network: NetworkAsk},
-		`{"sandbox":{"caches":true,"network":"allow","allowWrite":[]}}`: {Caches: true, Network: NetworkAllow},
-		`{"sandbox":{"caches":false}}`:                                  {Network: NetworkAsk},
-		`{"sandbox":{"network":"deny"}}`:                                {Caches: true, Network: NetworkDeny},
+		`{}`:             {Caches: true, Network: NetworkAsk, Publish: ask},
+		`{"sandbox":{}}`: {Caches: true, Network: NetworkAsk, Publish: ask},
+		`{"sandbox":{"caches":true,"network":"allow","allowWrite":[]}}`: {Caches: true, Network: NetworkAllow, Publish: ask},
+		`{"sandbox":{"caches":false}}`:                                  {Network: NetworkAsk, Publish: ask},
+		`{"sandbox":{"network":"deny"}}`:                                {Caches: true, Network: NetworkDeny, Publish: ask},
 		`{"sandbox":{"allowWrite":["/a/../b/","~","~/x","../lib","."]}}`: {
-			AllowWrite: []string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, Caches: true, Network: NetworkAsk,
+			AllowWrite: []string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, Caches: true, Network: NetworkAsk, Publish: ask,
+		},
+		`{"sandbox":{"publish":"ask"}}`: {Caches: true, Network: NetworkAsk, Publish: ask},
+		`{"sandbox":{"publish":[]}}`:    {Caches: true, Network: NetworkAsk},
+		`{"sandbox":{"publish":5173}}`:  {Caches: true, Network: NetworkAsk, Publish: Publish{Ports: []PortRange{{5173, 5173}}}},
+		`{"sandbox":{"publish":["3000",5173,"8000-8100","ask"]}}`: {
+			Caches: true, Network: NetworkAsk, Publish: Publish{Ask: true, Ports: []PortRange{{3000, 3000}, {5173, 5173}, {8000, 8100}}},
 		},
 	} {
 		s, err := Parse([]byte(text), "/cfg/s.json", "/cfg")
@@ -56,6 +63,30 @@ func TestFoldersWithoutBeginning(t *testing.T) {
 	}
 }
 
+// TestPublishNames checks the ends of ranges, and that the more authoritative file decides.
+func TestPublishNames(t *testing.T) {
+	parse := func(text string) *Settings {
+		t.Helper()
+		s, err := Parse([]byte(text), "s", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	ranges := parse(`{"sandbox":{"publish":["80-82",90]}}`)
+	for port, want := range map[uint16]bool{79: false, 80: true, 82: true, 83: false, 90: true, 91: false} {
+		if got := ranges.Sandbox().Publish.Names(port); got != want {
+			t.Errorf("%d: %v", port, got)
+		}
+	}
+	for _, first := range []string{`{"sandbox":{"publish":[]}}`, `{"sandbox":{"publish":[1]}}`} {
+		merged := Merge([]*Settings{parse(`{}`), parse(first), ranges}).Sandbox().Publish
+		if merged.Names(90) || merged.Ask {
+			t.Errorf("%s: %+v", first, merged)
+		}
+	}
+}
+
 func TestEnv(t *testing.T) {
 	var none *Settings
 	if scrub, pass := none.Env(); scrub != nil || pass != nil {
@@ -85,6 +116,12 @@ func TestCommandSettingsErrors(t *testing.T) {
 		`{"sandbox":{"allowWrite":"/a"}}`:        `line 1: sandbox.allowWrite: want an array of strings, have the string /a`,
 		`{"sandbox":{"allowWrite":["/a",1]}}`:    `line 1: sandbox.allowWrite[1]: want a string, have a number`,
 		`{"sandbox":{"caches":true,"caches":1}}`: `line 1: sandbox.caches: the key is given twice`,
+		`{"sandbox":{"publish":true}}`:           `line 1: sandbox.publish: want "ask", a port such as 5173, or a range such as "8000-8100", have a boolean`,
+		`{"sandbox":{"publish":null}}`:           `line 1: sandbox.publish: want "ask", a port such as 5173, or a range such as "8000-8100", have null`,
+		`{"sandbox":{"publish":[0]}}`:            `line 1: sandbox.publish[0]: want "ask", a port such as 5173, or a range such as "8000-8100", have a number`,
+		`{"sandbox":{"publish":["ask",65536]}}`:  `line 1: sandbox.publish[1]: want "ask", a port such as 5173, or a range such as "8000-8100", have a number`,
+		`{"sandbox":{"publish":["90-80"]}}`:      `line 1: sandbox.publish[0]: want "ask", a port such as 5173, or a range such as "8000-8100", have the string 90-80`,
+		`{"sandbox":{"publish":"3000,5173"}}`:    `line 1: sandbox.publish: want "ask", a port such as 5173, or a range such as "8000-8100", have the string 3000,5173`,
 		`{"env":[]}`:                             `line 1: env: want an object, have an array`,
 		"{\"env\":{\"scrub\":[\n\"A\",\nnull]}}": `line 3: env.scrub[1]: want a string, have null`,
 		`{"env":{"pass":{}}}`:                    `line 1: env.pass: want an array of strings, have an object`,

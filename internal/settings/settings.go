@@ -82,7 +82,8 @@ type Settings struct {
 //	    "allowRead": [path...],
 //	    "allowWrite": [folder...],
 //	    "caches": true or false,
-//	    "network": "ask", "allow" or "deny"
+//	    "network": "ask", "allow" or "deny",
+//	    "publish": "ask", port, "first-last" or [of these...]
 //	  },
 //	  "env": {"scrub": [variable...], "pass": [variable...]},
 //	  "hooks": {event: [{"matcher": tools, "hooks": [

@@ -47,7 +47,7 @@ func (f *Found) Digest() string {
 func (f *Found) add(path, content string) { f.sum = append(f.sum, path, content) }
 
 // liveKeys lists the keys that hold in running servers when they are saved.
-var liveKeys = []string{"classifier", "hooks", "hooksFailClosed", "models", "permissions.allow", "permissions.ask", "permissions.deny", "undo.destructive", "webSearch"}
+var liveKeys = []string{"classifier", "hooks", "hooksFailClosed", "models", "permissions.allow", "permissions.ask", "permissions.deny", "sandbox.publish", "undo.destructive", "webSearch"}
 
 // startKeys lists the exceptions from liveKeys: variables with keys are kept from commands since the
 // start, and budgets count from the start.

@@ -72,7 +72,7 @@ func waitAdvice(id string) string {
 
 // moved moves a command to the background that takes longer than its client waits, and
 // returns the answer. It stops the command if it cannot become a task.
-func (c *call) moved(j *job) (tools.Result[Output], error) {
+func (c *call) moved(ctx context.Context, j *job) (tools.Result[Output], error) {
 	id, err := c.add(j, false)
 	if err != nil {
 		j.discard(command.Stopped)
@@ -83,6 +83,11 @@ func (c *call) moved(j *job) (tools.Result[Output], error) {
 		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, waitAdvice(id)),
 		effect: session.Effect{Output: j.Output().Path()},
 		meta:   map[string]any{metaStatus: "running", metaDuration: took.Milliseconds(), metaContained: j.Contained()},
+	}
+	if t, ok := c.o.Tasks.Get(c.env.Session.Owner(), id); ok && c.o.Ports != nil {
+		for _, note := range c.o.Ports(ctx, t) {
+			a.notes = append(a.notes, "network: "+note)
+		}
 	}
 	return c.answer(j, a, id)
 }

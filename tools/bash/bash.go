@@ -88,6 +88,8 @@ type Options struct {
 	// Getenv reads the environment of the server, whose proxy connections of commands go
 	// through. It may be nil.
 	Getenv func(string) string
+	// Ports returns notes on the ports on which a task listens. It may be nil.
+	Ports func(context.Context, *task.Task) []string
 }
 
 // Defaults of Options, and the longest timeout of a command in the background.

@@ -42,6 +42,8 @@ type outlet struct {
 type failedSite struct {
 	site site.Site
 	fact string
+	// background reports that a browser has asked for it by itself.
+	background bool
 }
 
 // serve is Serve for a command of the call.
@@ -152,7 +154,7 @@ func (o *outlet) note(to site.Site, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.failed) < maxFailed {
-		o.failed = append(o.failed, failedSite{to, strings.TrimSuffix(err.Error(), ".")})
+		o.failed = append(o.failed, failedSite{to, strings.TrimSuffix(err.Error(), "."), errors.Is(err, tools.ErrBackground)})
 	}
 }
 
@@ -163,15 +165,28 @@ func (o *outlet) forget(to site.Site) {
 	o.failed = slices.DeleteFunc(o.failed, func(f failedSite) bool { return f.site == to })
 }
 
-// facts returns the facts on the sites that were not reached.
+// facts returns the facts on the sites that were not reached. Those of browsers are in one, the last.
 func (o *outlet) facts() (facts []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, f := range o.failed {
-		if i == mostShown {
-			return append(facts, fmt.Sprintf("%d more hosts were not reached", len(o.failed)-i))
+	var background, failed []string
+	for _, f := range o.failed {
+		if !f.background {
+			failed = append(failed, f.fact)
+		} else if !slices.Contains(background, f.site.Host) {
+			background = append(background, f.site.Host)
 		}
-		facts = append(facts, f.fact)
+	}
+	facts = failed[:min(len(failed), mostShown)]
+	if more := len(failed) - mostShown; more > 0 {
+		facts = append(facts, fmt.Sprintf("%d more hosts were not reached", more))
+	}
+	if len(background) > 0 {
+		names := strings.Join(background[:min(len(background), mostShown)], ", ")
+		if more := len(background) - mostShown; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		facts = append(facts, "refused without a question, as background requests of a browser: "+names)
 	}
 	return facts
 }

@@ -81,6 +81,23 @@ func TestOutlet(t *testing.T) {
 	if facts := o.facts(); len(facts) != 3 || !strings.Contains(strings.Join(facts, "\n"), "nothing may connect to example.com:3000. Ask the user") {
 		t.Errorf("the facts are %q", facts)
 	}
+	// Background requests of browsers are in one line.
+	outer := o
+	o = &outlet{rules: tools.Connections{Allow: func(context.Context, site.Site) error { return tools.ErrBackground }}}
+	for _, host := range []string{"clients2.google.com", "update.googleapis.com", "clients2.google.com"} {
+		for _, port := range []uint16{80, 443} {
+			_ = connect(host, port)
+		}
+	}
+	if facts := o.facts(); len(facts) != 1 || facts[0] != "refused without a question, as background requests of a browser: update.googleapis.com, clients2.google.com" {
+		t.Errorf("the facts are %q", facts)
+	}
+	_ = connect("redirector.gvt1.com", 80)
+	_ = connect("r1.gvt1.com", 80)
+	if facts := o.facts(); len(facts) != 1 || !strings.HasSuffix(facts[0], ", redirector.gvt1.com and 1 more") {
+		t.Errorf("the facts are %q", facts)
+	}
+	o = outer
 	// A command cannot ask about any number of hosts.
 	for i := range maxFailed + 5 {
 		_ = connect(fmt.Sprintf("host%d.example", i), 443)

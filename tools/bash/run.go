@@ -54,7 +54,7 @@ func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
 		return tools.Result[Output]{}, err
 	}
 	if how == moved {
-		return c.moved(j)
+		return c.moved(context.WithoutCancel(ctx), j) // the client may have given up
 	}
 	return c.ended(j)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/task"
@@ -27,7 +28,10 @@ type taskJob struct {
 	final  task.Status         // set before job is nil
 }
 
-var _ task.Receiver = (*taskJob)(nil)
+var (
+	_ task.Receiver = (*taskJob)(nil)
+	_ task.Server   = (*taskJob)(nil)
+)
 
 func newTaskJob(j *job) *taskJob {
 	e := &taskJob{title: j.Title(), done: j.Done(), output: j.Output(), input: j.input, screen: j.screen, inside: j.Contained(), left: j.left}
@@ -97,6 +101,22 @@ func (e *taskJob) Types(text string, whole bool) *policy.Parts {
 func (e *taskJob) Stop(why string) error {
 	if j := e.job.Load(); j != nil {
 		return j.Stop(why)
+	}
+	return nil
+}
+
+// Network returns the network of the command, or nil if it has that of the machine or has ended.
+func (e *taskJob) Network() task.Network {
+	if j := e.job.Load(); j != nil {
+		return NetworkOf(j.Running)
+	}
+	return nil
+}
+
+// NetworkOf returns the network of a command as that of a task.
+func NetworkOf(r *command.Running) task.Network {
+	if n := r.Network(); n != nil {
+		return n
 	}
 	return nil
 }

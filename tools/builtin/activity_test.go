@@ -41,6 +41,7 @@ var inputs = map[string]string{
 	"ListSessions":     `{}`,
 	"Monitor":          `{"path":"app.log","description":"errors"}`,
 	"NotebookEdit":     `{"notebook_path":"a.ipynb","new_source":"1"}`,
+	"PublishPort":      `{"port":5173}`,
 	"REPL":             `{"language":"python","code":"1+1"}`,
 	"Read":             `{"file_path":"server/http.go"}`,
 	"ReadMcpResource":  "",

@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/output"
 	"mcp-toolset/tools/plan"
+	"mcp-toolset/tools/publish"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/repl"
 	"mcp-toolset/tools/resources"
@@ -52,6 +53,7 @@ type Options struct {
 	Brief     brief.Options
 	Monitor   monitor.Options
 	Plan      plan.Options
+	Publish   publish.Options
 	Work      work.Options
 	Message   message.Options
 	Trigger   trigger.Options
@@ -83,6 +85,7 @@ func List(o Options) []*tools.Tool {
 		monitor.New(o.Monitor),
 		notebook.New(o.Change),
 		output.New(o.Output),
+		publish.New(o.Publish),
 		read.New(o.Read),
 		repl.New(o.REPL),
 		skill.New(o.Skill),

@@ -70,7 +70,7 @@ type reply struct {
 	Images [][]byte `json:"images"` // figures
 }
 
-var _ tasks.Job = (*interpreter)(nil)
+var _ tasks.Server = (*interpreter)(nil)
 
 // start starts an interpreter.
 func start(ctx context.Context, env *tools.Env, in Input, o Options) (*interpreter, error) {
@@ -391,6 +391,14 @@ func (s *interpreter) Stop(why string) error { return s.stop("stopped by "+why, 
 
 // Release deletes the output.
 func (s *interpreter) Release() { _ = s.running.Output.Remove() }
+
+// Network returns the network of the interpreter, or nil if it has that of the machine or has ended.
+func (s *interpreter) Network() tasks.Network {
+	if isClosed(s.done) {
+		return nil
+	}
+	return bash.NetworkOf(s.running)
+}
 
 // Status returns the present state of the session, or how it ended.
 func (s *interpreter) Status() tasks.Status {

@@ -181,6 +181,11 @@ func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Re
 	if r, ok := t.Job.(tasks.Receiver); ok && r.Terminal() != nil && s.State == tasks.Running {
 		out.text += "\n" + strings.TrimSuffix(describeScreen(r.Terminal()), "\n")
 	}
+	if o.Ports != nil && s.State == tasks.Running {
+		for _, note := range o.Ports(ctx, t) {
+			out.text += "\n[network: " + plain.Line(note) + "]"
+		}
+	}
 	meta := Meta(t.ID, s)
 	meta[MetaNextOffset], meta[MetaMore] = seen.next, seen.more
 	return tools.Result[Output]{Data: out, Meta: meta}, nil

@@ -2,6 +2,7 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"time"
@@ -19,6 +20,8 @@ type Options struct {
 	Tasks     *tasks.Registry // required
 	MaxOutput int             // limit of output in one answer, in characters; 0: 30,000
 	Events    *event.Registry // announces the end of tasks; nil: it is not announced
+	// Ports returns notes on the ports on which a task listens. It may be nil.
+	Ports func(context.Context, *tasks.Task) []string
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"mcp-toolset/internal/file/document"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/models"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/web/fetch"
 	"mcp-toolset/web/site"
@@ -30,6 +32,8 @@ type Options struct {
 	Documents *document.Reader
 	// Model answers prompts from pages. nil: there is none, and a prompt has no effect.
 	Model models.Model
+	// Local connects to a port of the network of a session's commands. It may be nil.
+	Local func(ctx context.Context, v session.View, port uint16) (net.Conn, error)
 
 	now  func() time.Time // time.Now, except in tests
 	mark func() string    // marks the ends of a page; random, except in tests
@@ -108,7 +112,11 @@ func New(o Options) *tools.Tool {
 		Site:            func(in prepared) site.Site { return in.site },
 		ClassifierInput: func(in prepared) string { return "Fetch " + in.URL },
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
-			page, err := o.Client.Get(ctx, fetch.Request{URL: in.url, Site: in.site, Principal: env.Session.Principal, Check: env.CheckAddr})
+			q := fetch.Request{URL: in.url, Site: in.site, Principal: env.Session.Principal, Check: env.CheckAddr, Session: env.Session.ID}
+			if o.Local != nil {
+				q.Local = func(ctx context.Context, port uint16) (net.Conn, error) { return o.Local(ctx, env.Session, port) }
+			}
+			page, err := o.Client.Get(ctx, q)
 			if err != nil {
 				return tools.Result[Output]{}, err
 			}

@@ -36,11 +36,21 @@ func (d *dialer) init(c *Client, q Request) {
 // for another request, which may have another Check.
 func newTransport(c *Client, d *dialer) *http.Transport {
 	return &http.Transport{
-		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return d.Connect(ctx, d.Site) },
+		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dial(ctx) },
 		MaxResponseHeaderBytes: maxHeaders,
 		DisableKeepAlives:      true, // net/http logs what a server sends on an idle connection
 		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 	}
+}
+
+// dial connects to the site: in the session's own network, or else outside of it.
+func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
+	if d.local() {
+		if conn, err := d.Local(ctx, d.Site.Port); err == nil || ctx.Err() != nil {
+			return conn, err
+		}
+	}
+	return d.Connect(ctx, d.Site)
 }
 
 func (d *dialer) check(s site.Site, addr netip.Addr) error {

@@ -84,13 +84,26 @@ type Request struct {
 	// Check returns an error unless a connection to the address may be made. The address is
 	// invalid if the host cannot be resolved here and a proxy would choose the address.
 	Check func(site.Site, netip.Addr) error
+
+	// Local connects to a port of the session's own network. A site of this machine is tried there
+	// first, without Check, and its pages are not cached. Session identifies that network. nil: there
+	// is none.
+	Local   func(ctx context.Context, port uint16) (net.Conn, error)
+	Session string
 }
+
+// local reports whether the page may be of the session's own network.
+func (q Request) local() bool { return q.Local != nil && q.Site.Class() == site.Loopback }
 
 // key identifies the page. The Accept header is the same in every request.
 func (q Request) key() string {
 	u := *q.URL
 	u.Fragment, u.RawFragment = "", ""
-	return q.Principal + "\x00" + u.String()
+	key := q.Principal + "\x00" + u.String()
+	if q.local() {
+		key += "\x00" + q.Session
+	}
+	return key
 }
 
 // flight is a fetch that runs, for one or more identical requests.
@@ -107,7 +120,7 @@ type flight struct {
 // ctx, or that of Check.
 func (c *Client) Get(ctx context.Context, q Request) (*Page, error) {
 	key := q.key()
-	if p := c.cache.get(key); p != nil {
+	if p := c.cache.get(key); p != nil && !q.local() {
 		return p, nil
 	}
 	c.mu.Lock()
@@ -145,7 +158,7 @@ func (c *Client) Get(ctx context.Context, q Request) (*Page, error) {
 func (c *Client) fly(ctx context.Context, key string, q Request, f *flight) {
 	defer f.cancel()
 	page, err := c.fetch(ctx, q)
-	if err == nil && !page.noStore {
+	if err == nil && !page.noStore && !q.local() {
 		c.cache.add(key, page)
 	}
 	c.mu.Lock()

@@ -28,6 +28,27 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestBackground checks hosts that browsers reach by themselves, and that no registry is among them.
+func TestBackground(t *testing.T) {
+	for name, want := range map[string]bool{
+		"clients2.google.com": true, "update.googleapis.com": true, "r4---sn-4g5e6nsz.gvt1.com": true, "redirector.gvt1.com": true, "optimizationguide-pa.googleapis.com": true,
+		"safebrowsing.googleapis.com": true, "accounts.google.com": true, "mtalk.google.com": true, "firefox.settings.services.mozilla.com": true, "edge.microsoft.com": true,
+		"www.google.com": false, "google.com": false, "storage.googleapis.com": false, "fonts.googleapis.com": false, "www.gstatic.com": false, "gvt1.com.example": false,
+		"mozilla.org": false, "microsoft.com": false, "github.com": false,
+	} {
+		for _, port := range []uint16{80, 443, 5228} {
+			if got := Background(site.Site{Host: name, Port: port}); got != want {
+				t.Errorf("%s:%d: %v", name, port, got)
+			}
+		}
+	}
+	for _, h := range Known() {
+		if Background(site.Site{Host: h.Name, Port: 443}) {
+			t.Errorf("%s is a registry", h.Name)
+		}
+	}
+}
+
 // TestConfigured checks the hosts of configurations of users.
 func TestConfigured(t *testing.T) {
 	home := t.TempDir()

@@ -183,6 +183,68 @@ func (n *networks) close() {
 	}
 }
 
+// Network is the network of a command, which it shares with the commands of its owner.
+type Network struct {
+	process *process.Process
+	own     *process.Network
+}
+
+// Network returns the network of a command that runs, or nil if it has that of the server.
+func (r *Running) Network() *Network {
+	if r.own == nil {
+		return nil
+	}
+	return &Network{r.process, r.own.Network}
+}
+
+// Listening returns the TCP ports on which processes of the command listen, sorted.
+func (n *Network) Listening(ctx context.Context) ([]uint16, error) {
+	return n.process.Listening(ctx, n.own)
+}
+
+// Dial connects to a TCP port of the loopback interface.
+func (n *Network) Dial(ctx context.Context, port uint16) (net.Conn, error) {
+	return dialLoopback(ctx, n.own, port)
+}
+
+// Serves reports whether a command of an owner listens on a TCP port in the owner's network, and
+// whether the owner has a network.
+func (c *Commands) Serves(ctx context.Context, owner string, port uint16) (served, networked bool) {
+	own := c.networks.take(owner, nil)
+	if own == nil {
+		return false, false
+	}
+	defer c.networks.release(own)
+	ports, err := own.Ports(ctx)
+	return err == nil && slices.Contains(ports, port), err == nil
+}
+
+// Dial connects to a TCP port of the loopback interface in the network of an owner. It
+// fails if the owner has none, or nothing listens there.
+func (c *Commands) Dial(ctx context.Context, owner string, port uint16) (net.Conn, error) {
+	own := c.networks.take(owner, nil)
+	if own == nil {
+		return nil, errNoNetwork
+	}
+	defer c.networks.release(own)
+	return dialLoopback(ctx, own.Network, port)
+}
+
+var errNoNetwork = errors.New("commands have no network of their own")
+
+// dialLoopback connects to a port of 127.0.0.1 or, if nothing listens there, of ::1.
+func dialLoopback(ctx context.Context, n *process.Network, port uint16) (net.Conn, error) {
+	conn, err := n.Dial(ctx, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port))
+	if err == nil || ctx.Err() != nil {
+		return conn, err
+	}
+	conn, failed := n.Dial(ctx, netip.AddrPortFrom(netip.IPv6Loopback(), port))
+	if failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	return conn, nil
+}
+
 // attached is the network of a running command.
 type attached struct {
 	networks *networks

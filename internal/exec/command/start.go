@@ -91,8 +91,9 @@ type Running struct {
 	process   *process.Process
 	dir       string
 	script    string
-	marker    *os.File   // file in which the shell stores its last folder
-	workspace *Workspace // nil: that of the server
+	marker    *os.File    // file in which the shell stores its last folder
+	own       *ownNetwork // the network of its owner, also after the end; nil: it has none
+	workspace *Workspace  // nil: that of the server
 
 	endReason chan EndReason // the first reason to end it
 	once      sync.Once
@@ -205,7 +206,8 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 			r.release()
 			return nil, err
 		}
-		spec.Network, spec.Env = r.network.own.Network, r.network.environment(spec.Env)
+		r.own = r.network.own
+		spec.Network, spec.Env = r.own.Network, r.network.environment(spec.Env)
 	}
 	if confined {
 		if !s.Judged && !c.Report(ctx).Write.Coverage.Mounts {
@@ -323,6 +325,9 @@ func (r *Running) watch() {
 				text = unmistakable(text)
 			}
 			r.result.Blocked = r.Blocked(text)
+			if x.Code != 0 && len(r.result.Blocked) == 0 {
+				r.result.Blocked = r.unnamed(text)
+			}
 		}
 	}
 }
@@ -367,7 +372,8 @@ func (r *Running) release() {
 func unmistakable(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if lower := strings.ToLower(line); strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") {
+		lower := strings.ToLower(line)
+		if strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") || strings.HasPrefix(line, "unshare: ") && strings.Contains(lower, "not permitted") {
 			b.WriteString(line)
 		}
 	}
@@ -404,6 +410,14 @@ func (r *Running) Blocked(output string) []string {
 		facts = append(facts, "git branch -m does not work beside other worktrees, whose branches and their logs are closed; use git switch -c NEW and git branch -d OLD")
 	}
 	return facts
+}
+
+// unnamed returns the fact that the sandbox has refused a change that the output does not name.
+func (r *Running) unnamed(output string) []string {
+	if fact := sandbox.Unnamed(*r.policy, r.dir, output); fact != "" {
+		return []string{fact}
+	}
+	return nil
 }
 
 func (r *Running) explain(facts []string) []string {

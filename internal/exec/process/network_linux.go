@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -121,6 +126,120 @@ func (n *Network) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 		return fail(os.NewSyscallError("connect", err))
 	}
 	return net.FileConn(f)
+}
+
+// listeners returns the inodes of the TCP sockets that listen in the Network, with
+// their ports.
+func (n *Network) listeners(ctx context.Context) (map[uint64]uint16, error) {
+	all := map[uint64]uint16{}
+	for _, do := range []operation{opTable4, opTable6} {
+		f, err := n.make(ctx, do)
+		if do == opTable6 && errors.Is(err, unix.ENOENT) {
+			break // the kernel has no IPv6
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing the sockets of a network: %w", err)
+		}
+		data, err := io.ReadAll(f)
+		_ = f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("listing the sockets of a network: %w", err)
+		}
+		addListeners(all, string(data))
+	}
+	return all, nil
+}
+
+// Ports returns the TCP ports on which something listens in the Network.
+func (n *Network) Ports(ctx context.Context) ([]uint16, error) {
+	all, err := n.listeners(ctx)
+	return slices.Collect(maps.Values(all)), err
+}
+
+// addListeners adds the sockets of a table that listen. A line of proc_net_tcp(5) is
+// "sl: address:port address:port state queues timer retransmissions uid timeout inode
+// ...", with numbers in hexadecimal up to the timer.
+func addListeners(all map[uint64]uint16, table string) {
+	const local, state, inode, listening = 1, 3, 9, "0A"
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) <= inode || fields[state] != listening {
+			continue
+		}
+		_, text, _ := strings.Cut(fields[local], ":")
+		port, err := strconv.ParseUint(text, 16, 16)
+		number, failed := strconv.ParseUint(fields[inode], 10, 64)
+		if err == nil && failed == nil && number != 0 {
+			all[number] = uint16(port)
+		}
+	}
+}
+
+// maxSearches is the number of searches for the process that has a socket. One may miss
+// a process that has just been started by another.
+const maxSearches = 3
+
+// Listening returns the TCP ports on which processes of the command listen, sorted. n
+// is the Network of the command.
+func (p *Process) Listening(ctx context.Context, n *Network) ([]uint16, error) {
+	all, err := n.listeners(ctx)
+	if err != nil || p.isDone() {
+		return nil, err
+	}
+	p.searching.Lock()
+	defer p.searching.Unlock()
+	for inode := range p.sockets {
+		if _, ok := all[inode]; !ok {
+			delete(p.sockets, inode)
+		}
+	}
+	search := false
+	for inode := range all {
+		if s := p.sockets[inode]; !s.own && s.searches < maxSearches {
+			search = true
+		}
+	}
+	if search {
+		p.search(all)
+	}
+	var ports []uint16
+	for inode, s := range p.sockets {
+		if s.own {
+			ports = append(ports, all[inode])
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports), nil
+}
+
+// searched is what is known of a socket that listens in the Network of a command.
+type searched struct {
+	own      bool // whether a process of the command has it
+	searches int
+}
+
+// search finds out which of the sockets processes of the command have.
+func (p *Process) search(all map[uint64]uint16) {
+	if p.sockets == nil {
+		p.sockets = map[uint64]searched{}
+	}
+	own := map[uint64]bool{}
+	for _, d := range descendants(p.sup.child.pid()) {
+		folder := "/proc/" + strconv.Itoa(d.pid) + "/fd"
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			target, _ := os.Readlink(folder + "/" + e.Name())
+			if text, ok := strings.CutPrefix(target, "socket:["); ok {
+				if inode, err := strconv.ParseUint(strings.TrimSuffix(text, "]"), 10, 64); err == nil {
+					own[inode] = true
+				}
+			}
+		}
+	}
+	for inode := range all {
+		s := p.sockets[inode]
+		p.sockets[inode] = searched{own: s.own || own[inode], searches: s.searches + 1}
+	}
 }
 
 // connectSocket connects a socket that does not block.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -414,5 +417,60 @@ func BenchmarkNetwork(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestListening checks that a command's ports are those on which its own processes listen,
+// whatever the address, and not those of other commands in its network.
+func TestListening(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3 here")
+	}
+	r := networkRunner(t)
+	n := newNetwork(t, r)
+	const listen = `python3 -c '
+import socket, sys
+for family, address, port in ((2, "127.0.0.1", 3001), (2, "0.0.0.0", 3000), (10, "::1", 3002), (10, "::", 3003)):
+    s = socket.socket(family)
+    s.bind((address, port + int(sys.argv[1])))
+    s.listen()
+    globals()["s%d" % port] = s
+bound = socket.socket()
+bound.bind(("127.0.0.1", 3009 + int(sys.argv[1])))
+print("ready", file=sys.stderr, flush=True)
+import time; time.sleep(3600)' `
+	// begin starts a command and returns when its child listens.
+	begin := func(offset int) *Process {
+		s := script(t, fmt.Sprintf("%s %d & wait", listen, offset))
+		ready, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ready.Close()
+		s.Network, s.Errors = n, w
+		p, _ := start(t, r, s)
+		if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		return p
+	}
+	a, b := begin(0), begin(100)
+	for p, want := range map[*Process][]uint16{a: {3000, 3001, 3002, 3003}, b: {3100, 3101, 3102, 3103}} {
+		for range 2 {
+			if got, err := p.Listening(t.Context(), n); err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %v, %v; want %v", got, err, want)
+			}
+		}
+	}
+	if got, err := n.Ports(t.Context()); err != nil || len(got) != 8 {
+		t.Errorf("the network has %v, %v", got, err)
+	}
+	for _, p := range []*Process{a, b} {
+		if err := p.End(0); err != nil {
+			t.Error(err)
+		}
+		if got, err := p.Listening(t.Context(), n); err != nil || len(got) > 0 {
+			t.Errorf("after the end: %v, %v", got, err)
+		}
 	}
 }

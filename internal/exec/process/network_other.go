@@ -30,6 +30,9 @@ func (n *Network) Listen(context.Context) (net.Listener, error) { return nil, er
 // Dial fails.
 func (n *Network) Dial(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errNoNetwork }
 
+// Ports fails.
+func (n *Network) Ports(context.Context) ([]uint16, error) { return nil, errNoNetwork }
+
 func (s *supervisor) hosts(n *Network) bool { return n == nil }
 
 func joinNetwork(int) error { return errNoNetwork }
@@ -42,3 +45,9 @@ func newSpawners() spawners { return spawners{} }
 func (r *Runner) closeSpawners() error { return nil }
 
 func (r *Runner) retire(any) {}
+
+// Listening returns none.
+func (p *Process) Listening(context.Context, *Network) ([]uint16, error) { return nil, nil }
+
+// searched is a placeholder: there are networks on Linux only.
+type searched struct{}

@@ -16,9 +16,9 @@ import (
 
 // The spawner and the server exchange packets of JSON. A request comes with
 // descriptors: opStart with the control socket and the standard error of the
-// supervisor, opListen, opSocket4 and opSocket6 with a network namespace. An answer
-// comes with one descriptor: the pidfd of the supervisor, or that of the new namespace
-// or socket.
+// supervisor, opListen, opSocket4, opSocket6, opTable4 and opTable6 with a network
+// namespace. An answer comes with one descriptor: the pidfd of the supervisor, or that
+// of the new namespace or socket, or of the table.
 
 // operation is the kind of a request to the spawner.
 type operation string
@@ -29,6 +29,8 @@ const (
 	opListen  operation = "listen"  // make a listening TCP socket in a network namespace
 	opSocket4 operation = "socket4" // make a TCP socket in a network namespace
 	opSocket6 operation = "socket6"
+	opTable4  operation = "table4" // open the table of the TCP sockets of a network namespace
+	opTable6  operation = "table6"
 )
 
 type request struct {
@@ -278,12 +280,19 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, ifreq)
 }
 
-// socket makes a socket in a network namespace, which it closes.
+// tables maps the operations to the files of the tables, below the folder of a thread.
+var tables = map[operation]string{opTable4: "tcp", opTable6: "tcp6"}
+
+// socket makes a socket in a network namespace, or opens a table of it. It closes ns.
 func (b *spawnServer) socket(req request, ns int) {
 	defer unix.Close(ns)
 	s := -1
 	err := inNetwork(func() (err error) {
 		if err = unix.Setns(ns, unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		if name, ok := tables[req.Do]; ok {
+			s, err = unix.Open("/proc/thread-self/net/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 			return err
 		}
 		family := unix.AF_INET

@@ -27,6 +27,9 @@ type Process struct {
 
 	mu         sync.Mutex
 	interrupts []chan struct{} // those that the supervisor has not answered, in order
+
+	searching sync.Mutex
+	sockets   map[uint64]searched // by inode: see Listening; guarded by searching
 }
 
 // Start starts a command. ctx applies to the start only: if it ends earlier, no

@@ -39,7 +39,16 @@ var (
 		`set(res|re|e|fs)?[ug]id|setgroups)\b`)
 	// Sockets of services in the messages of programs, such as Docker's.
 	socketNames = lazy(`unix://(/[^\s"'\x60?]+[^\s"'\x60?.:,;])`)
-	making      = lazy(`(?i)\bmkdir\b`)
+	making      = lazy(`(?i)\bmkdir\b|cannot create directory`)
+	nodes       = lazy(`\bENOENT\b`)
+	// frozen matches errors of a read-only file system, and not texts that only speak of one.
+	frozen = lazy(`(?i)(^|: |\()read-only file system([):]|\.?$)|\[Errno 30\]|\bEROFS\b`)
+	// nameless matches errors of Python that name no file.
+	nameless = lazy(`(?i)^\S*(Error|Exception): (\[Errno \d+\] )?no such file or directory$`)
+	// What Chromium, Electron and programs that start them print.
+	nested     = lazy(`No usable sandbox!|The SUID sandbox helper binary was found, but|Failed to move to new namespace: PID namespaces supported`)
+	unprofiled = lazy(`Failed to create headless user data directory|Failed to create \S*(ProcessSingleton|SingletonLock)`)
+	unsigned   = lazy(`gpg failed to (sign|write)|^gpg: (signing|decryption|skipped|no default secret key).*(failed|[Nn]o secret key)`)
 )
 
 // lazy compiles a pattern at its first use, since every start of the program would
@@ -73,6 +82,14 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 	socket := sync.OnceValue(func() string { return j().socketIn(command) })
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
+		if fact := browser(line); fact != "" {
+			add(fact)
+			continue
+		}
+		if unsigned().MatchString(line) {
+			add(j().keys())
+			continue
+		}
 		if m := socketNames().FindStringSubmatch(line); m != nil {
 			add(j().socket(m[1]))
 			continue
@@ -87,12 +104,16 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		}
 		if !denied().MatchString(line) {
 			if absent().MatchString(line) {
+				fact := ""
 				for _, path := range mentioned(line, dir) {
-					if fact := j().masked(path, line); fact != "" {
-						add(fact)
+					if fact = j().masked(path, line); fact != "" {
 						break
 					}
 				}
+				if fact == "" && nameless().MatchString(line) {
+					fact = socket()
+				}
+				add(fact)
 			}
 			continue
 		}
@@ -112,9 +133,30 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		if fact == "" {
 			fact = socket()
 		}
+		if fact == "" {
+			fact = j().moved(line, dir, command)
+		}
 		add(fact)
 	}
 	return facts
+}
+
+// Unnamed returns the fact that a failed command wanted to change something that may not be
+// changed, for output of which Blocked makes no fact, or "". The output then names no path, or one
+// relative to a folder that is not known. Only the mounts of the sandbox make files read-only where
+// dir is writable.
+func Unnamed(p Policy, dir, output string) string {
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	for _, line := range lines[max(0, len(lines)-blockedLines):] {
+		if !frozen().MatchString(line[:min(len(line), blockedBytes)]) || !may(dir, true) {
+			continue
+		}
+		if p.ReadOnly {
+			return "something outside of $TMPDIR was to be changed, and this command runs read-only; use Bash for what changes files"
+		}
+		return "something was to be changed that commands may only read, and the output does not name it in full: commands change the workspace and $TMPDIR; write there, or " + allowFolder
+	}
+	return ""
 }
 
 // mentioned lists the paths that a line may refer to, the most likely ones first.
@@ -124,8 +166,15 @@ func mentioned(line, dir string) []string {
 		words = append(words, m[1])
 	}
 	parts := strings.Split(line, ": ")
-	for _, part := range slices.Backward(parts[:len(parts)-1]) {
-		words = append(words, part, part[strings.LastIndexByte(part, ' ')+1:])
+	for i, part := range slices.Backward(parts[:len(parts)-1]) {
+		// A part of several words is a sentence more often than a name, and the first is a program.
+		several := strings.ContainsRune(part, ' ')
+		if !several && (i > 0 || strings.ContainsRune(part, '/')) || filepath.IsAbs(part) || exists(filepath.Join(dir, part)) {
+			words = append(words, part)
+		}
+		if several {
+			words = append(words, part[strings.LastIndexByte(part, ' ')+1:])
+		}
 	}
 	words = append(words, bare().FindAllString(line, -1)...)
 	var out []string
@@ -177,6 +226,7 @@ func follow(path string) string {
 const (
 	allowRead    = "ask the user to add it to sandbox.allowRead in the settings"
 	allowWrite   = "ask the user to add it to sandbox.allowWrite in the settings"
+	allowFolder  = "ask the user to add the folder to sandbox.allowWrite in the settings"
 	notTemporary = " may not be read or changed: it is outside of the folders of this session; use $TMPDIR for temporary files, or " + allowWrite
 	allowNothing = "no setting of the sandbox allows it; dangerouslyDisableSandbox asks the user to run it outside of the sandbox"
 )
@@ -185,7 +235,22 @@ const (
 // block the path or the file permissions would block it too.
 func (j judge) path(named, line string) string {
 	real := follow(named)
-	return said(j.refusal(named, real, line), named, real)
+	fact := j.refusal(named, real, line)
+	for _, i := range installs {
+		if strings.Contains(real+"/", i.part) {
+			fact = strings.Replace(fact, allowWrite, i.next+", or "+allowWrite, 1)
+		}
+	}
+	return said(fact, named, real)
+}
+
+// installs lists the folders into which package managers install programs of the user, with a way
+// that needs no setting.
+var installs = []struct{ part, next string }{
+	{"/go/bin/", "install into the workspace, as with GOBIN=$PWD/bin go install"},
+	{"/.cargo/bin/", "install into the workspace, as with cargo install --root $PWD/tools"},
+	{"/.local/lib/python", "install into a virtual environment of the workspace"},
+	{"/lib/node_modules/", "install into the project, without -g"},
 }
 
 func (j judge) refusal(named, real, line string) string {
@@ -194,7 +259,7 @@ func (j judge) refusal(named, real, line string) string {
 	case belowAny(real, j.hide) && temporary && !j.p.ReadOnly && !exists(real) && may(real, true):
 		return named + notTemporary
 	case belowAny(real, j.hide):
-		if may(real, false) {
+		if may(real, false) || !exists(real) && may(real, true) && frozen().MatchString(line) {
 			return named + " is hidden from commands: name it in the command, which asks the user, or " + allowRead
 		}
 	case j.p.ReadOnly && belowAny(real, j.write):
@@ -234,15 +299,100 @@ func (j judge) masked(named, line string) string {
 		return exists(path) && !belowAny(path, j.write) && !belowAny(path, j.read) && !slices.ContainsFunc(j.write, leads) && !slices.ContainsFunc(j.read, leads)
 	}
 	real := follow(named)
+	if isSocket(real) {
+		return j.socket(named)
+	}
 	if unseen(real) || unseen(filepath.Dir(real)) {
 		return j.path(named, line)
 	}
-	// Some programs that make folders report a read-only file system as an absent
-	// folder.
-	if making().MatchString(line) && !exists(real) && belowAny(real, j.read) && !belowAny(real, j.write) {
+	// Node reports a read-only file system as an absent folder when it makes one with those above
+	// it.
+	if making().MatchString(line) && !exists(real) && !belowAny(real, j.write) {
+		for nodes().MatchString(line) && !exists(filepath.Dir(real)) && real != filepath.Dir(real) {
+			named, real = filepath.Dir(named), filepath.Dir(real)
+		}
 		return j.path(named, line)
 	}
 	return ""
+}
+
+// maxFolders is the limit of folders in the text of a command that moved tries.
+const maxFolders = 10
+
+// moved returns the fact about a name that the output gives relative to a folder that the command
+// names, as in cd DIR or make -C DIR, or "".
+func (j judge) moved(line, dir, command string) string {
+	var names []string
+	for _, path := range mentioned(line, dir) {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && !exists(path) {
+			names = append(names, rel)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	tried := 0
+	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;&|()\\", r) }) {
+		if !strings.ContainsRune(word, '/') && word != ".." {
+			continue
+		}
+		folder := word
+		if rest, ok := strings.CutPrefix(word, "~/"); ok {
+			home, _ := os.UserHomeDir()
+			folder = filepath.Join(home, rest)
+		} else if !filepath.IsAbs(word) {
+			folder = filepath.Join(dir, word)
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() || belowAny(follow(folder), j.write) {
+			continue
+		}
+		for _, name := range names {
+			path := filepath.Join(folder, name)
+			if !frozen().MatchString(line) && !exists(path) {
+				continue
+			}
+			if fact := j.path(path, line); fact != "" {
+				return fact
+			}
+		}
+		if tried++; tried == maxFolders {
+			break
+		}
+	}
+	return ""
+}
+
+// browser returns the fact about a browser that can make neither a sandbox of its own nor its profile
+// in the home folder, or "".
+func browser(line string) string {
+	if unprofiled().MatchString(line) {
+		return "a browser may not make its profile in the home folder: start it with --user-data-dir=$TMPDIR/profile"
+	}
+	if !nested().MatchString(line) {
+		return ""
+	}
+	return "a browser cannot make its own sandbox within that of commands: start it with --no-sandbox; the command is contained already"
+}
+
+// keys returns the fact about the keys of gpg if commands cannot read them and there are some, or
+// "".
+func (j judge) keys() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	folder := filepath.Join(home, ".gnupg")
+	real := follow(folder)
+	entries, _ := os.ReadDir(filepath.Join(real, "private-keys-v1.d"))
+	if len(entries) == 0 || belowAny(real, j.write) || belowAny(real, j.read) && !belowAny(real, j.hide) {
+		return ""
+	}
+	return folder + ", with the keys of gpg, is hidden from commands, so they neither sign nor decrypt: commit with git -c commit.gpgsign=false if the user agrees, or ask the user to do it"
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
 // socket returns the fact about the socket of a service, or "".

@@ -97,6 +97,92 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
+// TestBlockedKinds checks hints on failures whose messages name no path, or half of one, and that
+// failures for other reasons get none.
+func TestBlockedKinds(t *testing.T) {
+	needUnix(t)
+	h := home(t, "root/file", "outside/file", "run/file", "go/x", "lib/node_modules/y", ".gnupg/private-keys-v1.d/k.key", "empty/.gnupg/pubring.kbx")
+	t.Setenv("HOME", h)
+	p := Policy{Write: []string{h + "/root"}, Read: []string{"/usr"}, Hide: []string{h + "/.gnupg", h + "/.aws"}, Network: true}
+	readOnly := p
+	readOnly.ReadOnly = true
+	const (
+		unnamed = "something was to be changed that commands may only read"
+		outside = "/outside/q, which may not be read or changed"
+		browser = "start it with --no-sandbox"
+		signing = ", with the keys of gpg, is hidden from commands, so they neither sign nor decrypt"
+	)
+	for _, c := range []struct {
+		p               Policy
+		command, output string
+		want            string
+	}{
+		// Folders made with those above them.
+		{p, "", "Error: ENOENT: no such file or directory, mkdir '" + h + "/.config/zz'", "/.config, which may not be read or changed"},
+		{p, "", "Error: ENOENT: no such file or directory, mkdir '" + h + "/zz'", "/zz, which may not be read or changed"},
+		{p, "", "npm error enoent ENOENT: no such file or directory, mkdir '" + h + "/.npm-global/lib'", "/.npm-global, which may not be"},
+		{p, "", "Error: ENOENT: no such file or directory, mkdir 'x/y'", ""},
+		{p, "", "mkdir: cannot create directory ‘x/y/z’: No such file or directory", ""},
+		{p, "", "mkdir: cannot create directory ‘" + h + "/none/y/z’: No such file or directory", ""},
+		{p, "", "Error: ENOENT: no such file or directory, open '" + h + "/none/y'", ""},
+		// Programs of the user.
+		{p, "go install", "go: mkdir " + h + "/go/bin/: read-only file system", "as with GOBIN=$PWD/bin go install, or ask the user to add it to sandbox.allowWrite"},
+		{p, "npm i -g x", "npm error Error: EROFS: read-only file system, mkdir '" + h + "/lib/node_modules/x'", "install into the project, without -g"},
+		// Names relative to a folder that the command names.
+		{p, "cd ../outside && touch q", "touch: cannot touch 'q': Read-only file system", outside},
+		{p, "make -C ../outside", "touch: cannot touch 'q': Read-only file system", outside},
+		{p, `python3 -c "os.chdir('` + h + `/outside');open('q','w')"`, "OSError: [Errno 30] Read-only file system: 'q'", outside},
+		{p, "cd ~/outside; > q", "bash: line 1: q: Read-only file system", outside},
+		{p, "git -C ../outside init", "fatal: cannot mkdir q: Read-only file system", outside},
+		{p, "cd ../outside && cat none", "cat: none: Permission denied", ""},
+		{p, "cat ../outside/file; cat file", "cat: file: Permission denied", ""},
+		// No name, or one relative to an unknown folder.
+		{p, "java V", "Exception in thread \"main\" java.io.IOException: Read-only file system", unnamed},
+		{p, "zsh x", "zsh: can't create temp file for here document: read-only file system", unnamed},
+		{p, "python3 x.py", "OSError: [Errno 30] Read-only file system: 'q'", unnamed},
+		{p, "node x.js", "Error: EROFS: read-only file system, open 'q'", unnamed},
+		{p, "ed -s f", "Read-only file system", unnamed},
+		{readOnly, "java V", "java.io.IOException: Read-only file system", "this command runs read-only; use Bash"},
+		{p, "make", "want: a read-only file system error", ""},
+		{readOnly, "make", "want: Read-only file system error", ""},
+		{p, "make", "see the chapter \"Read-only file system\" of the manual", ""},
+		{p, "psql", "ERROR:  permission denied for table x", ""},
+		{p, "git fetch", "git@example.com: Permission denied (publickey).", ""},
+		{p, "sudo x", "sudo: a password is required", ""},
+		{p, "./x", "bash: line 1: ./file: Permission denied", ""},
+		{p, "npm test", "AssertionError: expected EACCES to equal EPERM", ""},
+		{p, "cat none", "FileNotFoundError: [Errno 2] No such file or directory: 'none'", ""},
+		// Browsers.
+		{p, "chromium --headless", "[1:1:0101/000000.0:FATAL:zygote_host_impl_linux.cc(128)] No usable sandbox! If you are running on Ubuntu 23.10+", browser},
+		{p, "npx electron .", "The SUID sandbox helper binary was found, but is not configured correctly.", browser},
+		{p, "npx electron .", "Failed to move to new namespace: PID namespaces supported, Network namespace supported, but failed: errno = Operation not permitted", browser},
+		{p, "chromium --headless", "[1:1:ERROR:chrome/app/chrome_main.cc:210] Failed to create headless user data directory container.", "start it with --user-data-dir=$TMPDIR/profile"},
+		{p, "chromium", "The page crashed: no sandbox", ""},
+		// Keys.
+		{p, "git commit", "error: gpg failed to sign the data:", signing},
+		{p, "gpg -d x.gpg", "gpg: decryption failed: No secret key", signing},
+		{p, "gpg -s x", "gpg: signing failed: No secret key", signing},
+		{p, "gpg -k", "gpg: Fatal: can't create directory '" + h + "/.aws': Read-only file system", "/.aws, which "},
+		{p, `python3 -c "os.chdir(\"` + h + `/outside\");open(\"q\",\"w\")"`, "OSError: [Errno 30] Read-only file system: 'q'", outside},
+		{p, "gpg --verify x", "gpg: Can't check signature: No public key", ""},
+	} {
+		facts := Blocked(c.p, h+"/root", c.command, "first\n"+c.output+"\n")
+		if len(facts) == 0 {
+			if fact := Unnamed(c.p, h+"/root", c.output); fact != "" {
+				facts = append(facts, fact)
+			}
+		}
+		got := strings.Join(facts, "; ")
+		if len(facts) > 1 || !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %s\n\tgives %q, want %q", c.command, c.output, facts, c.want)
+		}
+	}
+	t.Setenv("HOME", h+"/empty")
+	if facts := Blocked(p, h+"/root", "git commit -S", "error: gpg failed to sign the data"); len(facts) > 0 {
+		t.Errorf("without keys: %q", facts)
+	}
+}
+
 // TestBlockedCredentials checks that no output makes a fact that recommends to open a credential.
 func TestBlockedCredentials(t *testing.T) {
 	needUnix(t)
@@ -188,6 +274,10 @@ func TestBlockedSocket(t *testing.T) {
 		{"curl --unix-socket " + h + "/run/s http://x/", failed, "/run/s is a socket of a service"},
 		{"curl --unix-socket='" + h + "/run/../run/s' http://x/", failed, "/run/s is a socket of a service"},
 		{"x unix://" + h + "/run/s", "PermissionError: [Errno 13] Permission denied", "/run/s is a socket of a service"},
+		{"python3 -c \"s.connect('" + h + "/run/s')\"", "FileNotFoundError: [Errno 2] No such file or directory", "/run/s is a socket of a service"},
+		{"node x.js", "Error: connect ENOENT " + h + "/run/s", "/run/s is a socket of a service"},
+		{"python3 -c \"s.connect('" + h + "/run/none')\"", "FileNotFoundError: [Errno 2] No such file or directory", ""},
+		{"ls " + h + "/run/s; cat none", "cat: none: No such file or directory", ""},
 		{"curl --unix-socket " + h + "/root/s http://x/", failed, ""},
 		{"curl --unix-socket " + h + "/run/none http://x/", failed, ""},
 		{"curl -o " + h + "/run/file http://x/", failed, ""},

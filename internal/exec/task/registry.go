@@ -29,6 +29,9 @@ type Registry struct {
 	// OnEnd is called with each task that ends by itself before Seen is called for it. It must not
 	// call the registry. It is set before the first Add and may be nil.
 	OnEnd func(session.Owner, *Task)
+	// OnAdd is called with each task that is added. It must neither block nor call the registry. It
+	// is set before the first Add and may be nil.
+	OnAdd func(*Task)
 
 	now func() time.Time
 
@@ -60,6 +63,9 @@ func (r *Registry) add(owner session.Owner, j Job, seen bool) (*Task, error) {
 	}
 	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started, seen: seen}
 	r.tasks = append(r.tasks, t)
+	if r.OnAdd != nil {
+		r.OnAdd(t)
+	}
 	if r.OnEnd != nil && !seen {
 		go func() {
 			<-t.Done()

@@ -5,6 +5,7 @@ package task
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"mcp-toolset/internal/exec/spool"
@@ -49,6 +50,21 @@ type Receiver interface {
 	// Containment reports whether a sandbox limits what the input can do and, if none does,
 	// whether the job was started outside of it on request.
 	Containment() (contained, left bool)
+}
+
+// Server is a job that may listen on TCP ports in the network of its session.
+type Server interface {
+	Job
+	// Network returns the network, or nil if the job has that of this machine or has ended.
+	Network() Network
+}
+
+// Network is the network of a job that runs.
+type Network interface {
+	// Listening returns the ports on which processes of the job listen, sorted.
+	Listening(ctx context.Context) ([]uint16, error)
+	// Dial connects to a port of the loopback interface.
+	Dial(ctx context.Context, port uint16) (net.Conn, error)
 }
 
 // State is the state of a job.
