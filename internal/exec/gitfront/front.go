@@ -59,7 +59,9 @@ type front struct {
 	verb    string
 	rest    []string // words after it
 	top     string   // top folder of the working tree
-	hidden  []string // tracked files that are hidden, relative to top
+	dir     string   // folder of the repository
+	hiding  []string // hidden paths, relative to top
+	hidden  []string // tracked files among them or below them
 	closed  []string // closed paths, relative to top
 	opened  []string // opened paths, relative to top
 	target  string   // commit whose files the subcommand writes; ":": the index; "": not known
@@ -99,6 +101,9 @@ func Run(args []string) int {
 	if touched, hidden := f.touched(); len(touched) > 0 {
 		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden))
 		return 128
+	}
+	if at := len(words) - len(f.rest); f.verb == "clean" && words[at-1] == f.verb {
+		words = slices.Insert(slices.Clone(words), at, "-e", generatedHooks)
 	}
 	if len(f.hidden) == 0 || !slices.Contains(viewing, f.verb) && !slices.Contains(indexing, f.verb) {
 		return become(real, words)
@@ -156,7 +161,7 @@ func (f *front) find() error {
 	if err != nil {
 		return err
 	}
-	f.top = strings.TrimSuffix(out, "\n")
+	f.top, f.dir = strings.TrimSuffix(out, "\n"), f.line("rev-parse", "--absolute-git-dir")
 	below := func(paths []string) (out []string) {
 		for _, path := range paths {
 			if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(f.top, "/")+"/"); ok && rel != ".git" && !strings.HasPrefix(rel, ".git/") {
@@ -165,11 +170,11 @@ func (f *front) find() error {
 		}
 		return out
 	}
-	f.closed, f.hidden, f.opened = below(f.Closed), below(f.Hidden), below(f.Opened)
-	if len(f.closed)+len(f.hidden)+len(f.opened) == 0 {
+	f.closed, f.hiding, f.opened = below(f.Closed), below(f.Hidden), below(f.Opened)
+	if len(f.closed)+len(f.hiding)+len(f.opened) == 0 {
 		return os.ErrNotExist
 	}
-	f.hidden, err = f.names(f.hidden, "ls-files", "-z", "--full-name")
+	f.hidden, err = f.names(f.hiding, "ls-files", "-z", "--full-name")
 	return err
 }
 
@@ -202,6 +207,21 @@ func (f *front) git(args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=0", "GIT_NOGLOB_PATHSPECS=0", "GIT_ICASE_PATHSPECS=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	return string(out), err
+}
+
+// with returns a command that runs the real git in the top folder, with an index.
+func (f *front) with(index string, args ...string) *exec.Cmd {
+	var settings []string
+	for i := 0; i+1 < len(f.globals); i++ {
+		if f.globals[i] == "-c" || f.globals[i] == "--config-env" {
+			settings = append(settings, f.globals[i], f.globals[i+1])
+			i++
+		}
+	}
+	cmd := exec.Command(f.real, append(settings, args...)...)
+	cmd.Dir = f.top
+	cmd.Env = append(os.Environ(), "GIT_DIR="+f.dir, "GIT_WORK_TREE="+f.top, "GIT_INDEX_FILE="+index)
+	return cmd
 }
 
 // line returns the first line that git prints; "" if it fails.

@@ -15,7 +15,7 @@ const Absent = "absent"
 // leave each of them in one of these states. It runs no subcommand that changes anything.
 func (f *front) plan() int {
 	paths := f.writes(f.closed, true)
-	if paths = append(paths, f.writes(f.hidden, false)...); len(paths) > 0 {
+	if paths = append(paths, f.writes(f.hiding, false)...); len(paths) > 0 {
 		return 0 // git refuses it
 	}
 	f.target, f.ours = "", nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ func (f *front) touched() (paths []string, hidden bool) {
 	if paths = f.writes(f.closed, true); len(paths) > 0 {
 		return paths, false
 	}
-	if paths = f.writes(f.hidden, false); len(paths) > 0 {
+	if paths = f.writes(f.hiding, false); len(paths) > 0 {
 		return paths, true
 	}
 	f.target, f.ours = "", nil
@@ -39,6 +40,22 @@ func (f *front) has(flags ...string) bool {
 		}
 	}
 	return false
+}
+
+// values returns the values of some flags, in order.
+func (f *front) values(flags ...string) (out []string) {
+	for i := 0; i < len(f.rest) && f.rest[i] != "--"; i++ {
+		name, value, ok := strings.Cut(f.rest[i], "=")
+		if slices.Contains(flags, f.rest[i]) && i+1 < len(f.rest) {
+			i++
+			out = append(out, f.rest[i])
+		} else if ok && slices.Contains(flags, name) {
+			out = append(out, value)
+		} else if flag := name + "  "; flag[1] != '-' && slices.Contains(flags, flag[:2]) && len(f.rest[i]) > 2 {
+			out = append(out, f.rest[i][2:]) // -sVALUE
+		}
+	}
+	return out
 }
 
 // operands returns the words that are no flags before --, and those after it. values lists
@@ -100,7 +117,14 @@ func (f *front) within(paths, specs []string, commit string) []string {
 		}
 		matched = append(matched, split(diff)...)
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !slices.Contains(matched, p) })
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		for at := p; at != "."; at = filepath.Dir(at) { // one above it is a submodule
+			if slices.Contains(matched, at) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // local returns the paths of set whose files differ from a commit, or from the index if it is
@@ -145,12 +169,8 @@ func (f *front) writes(set []string, readable bool) []string {
 		}
 		source := ""
 		before, after := f.operands("-s", "--source", "--pathspec-from-file")
-		for i, w := range f.rest {
-			if name, value, ok := strings.Cut(w, "="); ok && name == "--source" {
-				source = value
-			} else if (w == "-s" || w == "--source") && i+1 < len(f.rest) {
-				source = f.rest[i+1]
-			}
+		for _, value := range f.values("-s", "--source") {
+			source = value
 		}
 		return f.files(set, readable, source, append(before, after...))
 	case "reset":
@@ -178,7 +198,10 @@ func (f *front) writes(set []string, readable bool) []string {
 		if f.has("--abort") {
 			return f.local(set, head(), readable)
 		}
-		before, _ := f.operands("-m", "-F", "-s", "-X", "--into-name")
+		before, _ := f.operands("-m", "-F", "-s", "-X", "--strategy", "--strategy-option", "--into-name")
+		if slices.Equal(f.values("-s", "--strategy"), []string{"ours"}) && !f.has("--ff-only") && f.commit("HEAD") != "" {
+			return nil // it makes a commit with the files of HEAD
+		}
 		if len(before) == 0 && !f.has("--continue", "--quit") {
 			before = []string{"@{upstream}"}
 		}
@@ -224,7 +247,15 @@ func (f *front) writes(set []string, readable bool) []string {
 		if f.verb == "mv" && len(specs) > 0 {
 			specs = specs[:len(specs)-1]
 		}
-		return f.within(f.below(set), specs, "")
+		return f.within(append(f.below(set), set...), specs, "")
+	case "submodule":
+		if len(f.rest) == 0 || f.rest[0] != "deinit" || !f.has("-f", "--force") {
+			return nil
+		}
+		if before, after := f.operands(); !f.has("--all") {
+			return f.within(set, append(before[1:], after...), "")
+		}
+		return f.within(set, []string{":/"}, "")
 	case "checkout-index":
 		if readable {
 			if !f.has("-f", "--force") {
@@ -232,13 +263,13 @@ func (f *front) writes(set []string, readable bool) []string {
 			}
 			return f.differ(set)
 		}
-		if before, after := f.operands(); f.has("--ignore-skip-worktree-bits", "--stdin", "--temp") || len(before)+len(after) > 0 && len(f.within(set, append(before, after...), "")) > 0 {
-			return set
+		if before, after := f.operands(); f.has("--ignore-skip-worktree-bits", "--stdin", "--temp") || len(before)+len(after) > 0 && len(f.within(f.hidden, append(before, after...), "")) > 0 {
+			return f.hidden
 		}
+	case "clean":
+		return f.cleaned(set)
 	case "sparse-checkout":
-		if len(f.rest) > 0 && f.rest[0] != "list" {
-			return slices.DeleteFunc(f.below(set), func(p string) bool { return !strings.Contains(p, "/") })
-		}
+		return f.sparse(f.below(set))
 	}
 	return nil
 }
@@ -250,6 +281,35 @@ func (f *front) below(set []string) []string {
 		return set
 	}
 	return names
+}
+
+// generatedHooks is a folder that the sandbox replaces by a copy. Commands cannot remove it.
+const generatedHooks = ".husky/_"
+
+// cleaned returns the paths of set that clean would remove.
+func (f *front) cleaned(set []string) []string {
+	if f.has("-n", "--dry-run", "-i", "--interactive") {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(f.rest), func(w string) bool { return w == "-q" || w == "--quiet" })
+	out, err := f.git(slices.Concat([]string{"-c", "core.quotePath=false", "clean", "-n", "-e", generatedHooks}, rest)...)
+	if err != nil {
+		return nil // the subcommand fails as well
+	}
+	prefix := f.line("rev-parse", "--show-prefix")
+	return slices.DeleteFunc(slices.Clone(set), func(p string) bool {
+		for line := range strings.Lines(out) {
+			name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "Would remove ")
+			if plain, err := strconv.Unquote(name); err == nil {
+				name = plain
+			}
+			name = filepath.Join(prefix, name)
+			if ok && (p == name || strings.HasPrefix(p, name+"/") || strings.HasPrefix(name, p+"/")) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // checkout is writes for checkout and switch.
@@ -292,7 +352,7 @@ func (f *front) checkout(set []string, readable bool) []string {
 // or from the index if it is "".
 func (f *front) files(set []string, readable bool, source string, specs []string) []string {
 	if !readable && f.has("--ignore-skip-worktree-bits") {
-		return f.within(set, specs, source)
+		return f.within(f.hidden, specs, source)
 	}
 	if f.target = source; source == "" {
 		f.target = ":"
@@ -324,12 +384,8 @@ func (f *front) rebase(set []string, readable bool) []string {
 	}
 	before, _ := f.operands("--onto", "-s", "-X", "-x", "--exec", "-C", "--strategy", "--strategy-option")
 	onto := ""
-	for i, w := range f.rest {
-		if value, ok := strings.CutPrefix(w, "--onto="); ok {
-			onto = value
-		} else if w == "--onto" && i+1 < len(f.rest) {
-			onto = f.rest[i+1]
-		}
+	for _, value := range f.values("--onto") {
+		onto = value
 	}
 	upstream, branch := "@{upstream}", "HEAD"
 	if f.has("--root") {

@@ -18,7 +18,7 @@ import (
 // viewing lists the subcommands that compare the working tree with the index, and indexing
 // those that change the index.
 var (
-	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index")
+	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index clean")
 	indexing = strings.Fields("add stage commit stash rm mv reset checkout switch restore merge rebase cherry-pick revert am apply update-index read-tree pull sparse-checkout bisect write-tree mergetool citool submodule")
 	known    = slices.Concat(viewing, indexing)
 )
@@ -36,10 +36,15 @@ func (f *front) dropForeignView() {
 	}
 }
 
+// index returns the path of the index.
+func (f *front) index() string {
+	return f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
+}
+
 // view runs git with a copy of the index in which hidden files are left out of the checkout.
 // If git changed the copy, it replaces the index, without these marks.
 func (f *front) view(words []string) int {
-	index := f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
+	index := f.index()
 	old, err := os.ReadFile(index)
 	if err != nil || strings.Contains(index, viewMark) {
 		return become(f.real, words) // no index yet, or a copy already
@@ -70,17 +75,22 @@ func (f *front) view(words []string) int {
 		fmt.Fprintf(os.Stderr, "fatal: git cannot leave out the hidden files %s: %v\n", strings.Join(f.hidden, ", "), err)
 		return 128
 	}
-	cmd := exec.Command(f.real, words...)
-	cmd.Args[0] = "git"
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_0=true")
-	if n, err := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT")); err == nil && n > 0 {
-		at := strconv.Itoa(n)
-		cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_"+at+"=true")
+	setVariable("sparse.expectFilesOutsideOfPatterns", "true")
+	sparse := f.line("config", "--bool", "core.sparseCheckout") == "true"
+	if sparse && f.verb != "sparse-checkout" {
+		setVariable("core.sparseCheckout", "false") // git would compute the marks anew
 	}
 	signals := make(chan os.Signal, 8) // git gets them, too, and ends by itself
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	err = cmd.Run()
+	cmd := exec.Command(f.real, words...)
+	cmd.Args[0] = "git"
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
+	if f.verb == "sparse-checkout" {
+		err = f.without(view, cmd.Run)
+	} else if err = cmd.Run(); sparse && lock != "" {
+		err = errors.Join(err, f.reapply(view, index))
+	}
 	if lock != "" {
 		if failed := f.keep(view, lock, index, marked, first); failed != nil {
 			fmt.Fprintf(os.Stderr, "fatal: the index could not be written: %v\n", failed)
@@ -91,10 +101,41 @@ func (f *front) view(words []string) int {
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return 128 + int(status.Signal())
 		}
-		return state.ExitCode()
+		if state.ExitCode() != 0 || err == nil {
+			return state.ExitCode()
+		}
 	}
 	fmt.Fprintln(os.Stderr, "fatal:", err)
 	return 128
+}
+
+// setVariable adds a setting for git to the environment.
+func setVariable(key, value string) {
+	n, err := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
+	if err != nil {
+		n = 0
+	}
+	at := strconv.Itoa(n)
+	os.Setenv("GIT_CONFIG_KEY_"+at, key)
+	os.Setenv("GIT_CONFIG_VALUE_"+at, value)
+	os.Setenv("GIT_CONFIG_COUNT", strconv.Itoa(n+1))
+}
+
+// reapply leaves out new files of the index view that the patterns of a sparse checkout do not
+// match, as git does when it adds them.
+func (f *front) reapply(view, index string) error {
+	list := func(index string) (string, error) {
+		out, err := f.with(index, "ls-files", "-z").Output()
+		return string(out), err
+	}
+	now, err := list(view)
+	before, failed := list(index)
+	if err != nil || failed != nil || now == before {
+		return errors.Join(err, failed)
+	}
+	return f.without(view, func() error {
+		return output(f.with(view, "-c", "core.sparseCheckout=true", "sparse-checkout", "reapply"))
+	})
 }
 
 // mark makes the copy of an index. It returns the files that it marked and the copy.
@@ -123,11 +164,11 @@ func (f *front) setMarks(index, flag string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	cmd := exec.Command(f.real, append(slices.Clone(f.globals), "update-index", flag, "-z", "--stdin")...)
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
-	// Names are relative to the top folder, where git runs if it knows the repository.
-	cmd.Args = slices.Concat([]string{f.real}, f.globals, []string{"-C", f.top, "update-index", flag, "-z", "--stdin"})
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
+	return f.update(index, strings.NewReader(strings.Join(names, "\x00")+"\x00"), flag, "-z", "--stdin")
+}
+
+// output runs a command. Its error holds what the command prints.
+func output(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
@@ -144,9 +185,7 @@ func (f *front) keep(view, lock, index string, marked []string, first []byte) er
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-C", f.top, "ls-files", "-z", "--"}, literal(marked))...)
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
-	out, err := cmd.Output()
+	out, err := f.with(view, append([]string{"ls-files", "-z", "--"}, literal(marked)...)...).Output()
 	if err != nil {
 		return err
 	}
