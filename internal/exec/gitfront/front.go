@@ -57,7 +57,8 @@ type front struct {
 	real    string
 	globals []string // flags before the subcommand
 	verb    string
-	rest    []string // words after it
+	rest    []string // words after it, with one flag in each
+	at      int      // number of words up to the subcommand; 0: it comes from an alias
 	top     string   // top folder of the working tree
 	dir     string   // folder of the repository
 	hiding  []string // hidden paths, relative to top
@@ -102,10 +103,16 @@ func Run(args []string) int {
 		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden))
 		return 128
 	}
-	if at := len(words) - len(f.rest); f.verb == "clean" && words[at-1] == f.verb {
-		words = slices.Insert(slices.Clone(words), at, "-e", generatedHooks)
+	if f.verb == "clean" && f.at > 0 {
+		words = slices.Insert(slices.Clone(words), f.at, "-e", generatedHooks)
+	}
+	if slices.Contains(known, f.verb) && f.verb != "clean" {
+		f.leaveOut()
 	}
 	if len(f.hidden) == 0 || !slices.Contains(viewing, f.verb) && !slices.Contains(indexing, f.verb) {
+		if moved, err := f.move(f.index()); moved {
+			return code(err)
+		}
 		return become(real, words)
 	}
 	return f.view(words)
@@ -139,9 +146,10 @@ func (f *front) parse(words []string) {
 	f.globals = slices.DeleteFunc(slices.Clone(words[:i]), func(w string) bool {
 		return strings.HasSuffix(w, "-pathspecs") || w == "-p" || w == "--paginate"
 	})
-	f.verb, f.rest = words[i], words[i+1:]
+	f.verb, f.rest, f.at = words[i], words[i+1:], i+1
 	for range 5 {
 		if slices.Contains(known, f.verb) {
+			f.rest = single(f.verb, f.rest)
 			return
 		}
 		alias := strings.Fields(f.line("config", "--get", "alias."+f.verb))
@@ -151,8 +159,44 @@ func (f *front) parse(words []string) {
 		for len(alias) > 1 && strings.HasPrefix(alias[0], "-") {
 			alias = alias[1:]
 		}
-		f.verb, f.rest = alias[0], slices.Concat(alias[1:], f.rest)
+		f.verb, f.rest, f.at = alias[0], slices.Concat(alias[1:], f.rest), 0
 	}
+}
+
+// valued lists the short flags of subcommands that have a value.
+var valued = map[string]string{
+	"checkout": "bB", "switch": "cC", "restore": "s", "merge": "mFsX", "rebase": "sXxC", "cherry-pick": "mX", "revert": "mX",
+	"stash": "m", "am": "pC", "apply": "pC", "clean": "e",
+}
+
+// single returns the words after a subcommand with -a -b VALUE for -abVALUE.
+func single(verb string, words []string) (out []string) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w == "--" {
+			return append(out, words[i:]...)
+		}
+		if len(w) < 2 || w[0] != '-' || w[1] == '-' {
+			out = append(out, w)
+			continue
+		}
+		for j := 1; j < len(w); j++ {
+			if c := w[j] | 0x20; c < 'a' || c > 'z' || w[j] == 'S' && verb != "restore" && verb != "stash" {
+				out = append(out, "-"+w[j:]) // a number, or -S with a key
+				break
+			}
+			out = append(out, w[:1]+w[j:j+1])
+			if strings.Contains(valued[verb], w[j:j+1]) {
+				if j+1 < len(w) {
+					out = append(out, w[j+1:])
+				} else if i++; i < len(words) {
+					out = append(out, words[i])
+				}
+				break
+			}
+		}
+	}
+	return out
 }
 
 // find finds the repository, and the hidden and closed paths in it.

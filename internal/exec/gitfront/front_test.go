@@ -1,6 +1,9 @@
 package gitfront
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRefusal checks the errors that a model sees.
 func TestRefusal(t *testing.T) {
@@ -23,5 +26,26 @@ func TestRefusal(t *testing.T) {
 func TestStubQuotes(t *testing.T) {
 	if got := quote("/a'b"); got != `'/a'\''b'` {
 		t.Error(got)
+	}
+}
+
+// TestSingle checks that flags that share a word are found.
+func TestSingle(t *testing.T) {
+	for _, tt := range []struct{ verb, words, want string }{
+		{"checkout", "-qb new feat", "-q -b new feat"},
+		{"checkout", "-qbnew feat", "-q -b new feat"},
+		{"checkout", "-b -qf -qf", "-b -qf -q -f"},
+		{"stash", "push -qum text f", "push -q -u -m text f"},
+		{"merge", "-qsours hid", "-q -s ours hid"},
+		{"merge", "-qSkey hid", "-q -Skey hid"},
+		{"restore", "-SWs feat -- -SW", "-S -W -s feat -- -SW"},
+		{"am", "-3p1", "-3p1"},
+		{"apply", "-p1", "-p 1"},
+		{"clean", "-fdxe*.q", "-f -d -x -e *.q"},
+		{"reset", "--hard - HEAD", "--hard - HEAD"},
+	} {
+		if got := strings.Join(single(tt.verb, strings.Fields(tt.words)), " "); got != tt.want {
+			t.Errorf("%s %s: got %q, want %q", tt.verb, tt.words, got, tt.want)
+		}
 	}
 }

@@ -29,13 +29,15 @@ func (f *front) touched() (paths []string, hidden bool) {
 	return nil, false
 }
 
-// has reports whether one of some flags is among the words before --.
+// has reports whether one of some flags is among the words before --. Git takes the beginning
+// of a long flag for it.
 func (f *front) has(flags ...string) bool {
 	for _, w := range f.rest {
 		if w == "--" {
 			return false
 		}
-		if name, _, _ := strings.Cut(w, "="); slices.Contains(flags, name) {
+		name, _, _ := strings.Cut(w, "=")
+		if slices.ContainsFunc(flags, func(flag string) bool { return flag == name || len(name) > 4 && strings.HasPrefix(flag, name) }) {
 			return true
 		}
 	}
@@ -51,8 +53,6 @@ func (f *front) values(flags ...string) (out []string) {
 			out = append(out, f.rest[i])
 		} else if ok && slices.Contains(flags, name) {
 			out = append(out, value)
-		} else if flag := name + "  "; flag[1] != '-' && slices.Contains(flags, flag[:2]) && len(f.rest[i]) > 2 {
-			out = append(out, f.rest[i][2:]) // -sVALUE
 		}
 	}
 	return out
@@ -498,7 +498,7 @@ func (f *front) patched(set []string) []string {
 		}
 		texts = append(texts, text)
 	}
-	moved := f.has("-p", "--directory") || slices.ContainsFunc(f.rest, func(w string) bool { return strings.HasPrefix(w, "-p") })
+	moved := f.has("-p", "--directory")
 	return slices.DeleteFunc(slices.Clone(set), func(path string) bool {
 		if moved {
 			path = filepath.Base(path)

@@ -2,6 +2,7 @@ package gitfront
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +25,7 @@ var (
 )
 
 // viewMark is in the name of each copy of an index.
-const viewMark = ".view-"
+const viewMark = ".view"
 
 // dropForeignView removes GIT_INDEX_FILE from the environment if it names a copy of the index
 // of another repository: a hook may go on to use that repository.
@@ -33,6 +34,34 @@ func (f *front) dropForeignView() {
 		if cmd, err := exec.Command(f.real, "rev-parse", "--absolute-git-dir").Output(); err != nil || filepath.Dir(view) != strings.TrimSpace(string(cmd)) {
 			os.Unsetenv("GIT_INDEX_FILE")
 		}
+	}
+}
+
+// leaveOut makes git ignore hidden folders that this user cannot open. Git would warn of each.
+func (f *front) leaveOut() {
+	lines := ""
+	for _, path := range f.hiding {
+		if dir, err := os.Open(filepath.Join(f.top, path)); err == nil {
+			dir.Close()
+		} else if errors.Is(err, fs.ErrPermission) {
+			lines += "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(path) + "/\n"
+		}
+	}
+	if lines == "" || strings.Contains(os.Getenv("GIT_INDEX_FILE"), viewMark) {
+		return
+	}
+	file := f.line("config", "--path", "--get", "core.excludesFile")
+	if config := os.Getenv("XDG_CONFIG_HOME"); file == "" && config != "" {
+		file = filepath.Join(config, "git", "ignore")
+	} else if file == "" {
+		file = filepath.Join(os.Getenv("HOME"), ".config", "git", "ignore")
+	}
+	text, _ := os.ReadFile(f.in(file))
+	all := string(text) + "\n" + lines
+	name := filepath.Join(f.Temp, fmt.Sprintf("git-excludes-%x", sha256.Sum256([]byte(all))))
+	// Further processes of git may use the file, also after this one ends.
+	if old, err := os.ReadFile(name); err == nil && string(old) == all || os.WriteFile(name, []byte(all), 0o600) == nil {
+		setVariable("core.excludesFile", name)
 	}
 }
 
@@ -49,7 +78,7 @@ func (f *front) view(words []string) int {
 	if err != nil || strings.Contains(index, viewMark) {
 		return become(f.real, words) // no index yet, or a copy already
 	}
-	view := index + viewMark + strconv.Itoa(os.Getpid())
+	view := index + viewMark
 	lock := ""
 	if slices.Contains(indexing, f.verb) {
 		lock = index + ".lock"
@@ -63,10 +92,16 @@ func (f *front) view(words []string) int {
 		} else {
 			made.Close()
 			defer os.Remove(lock)
+			_ = os.Remove(view + ".lock") // of a git that was killed
 		}
 	}
-	if lock == "" {
-		view = filepath.Join(f.Temp, "index"+viewMark+strconv.Itoa(os.Getpid()))
+	if lock == "" { // commands share the folder, but not the numbers of processes
+		folder, err := os.MkdirTemp(f.Temp, "git-")
+		if err != nil {
+			return code(err)
+		}
+		defer os.RemoveAll(folder)
+		view = filepath.Join(folder, "index"+viewMark)
 	}
 	defer os.Remove(view)
 	defer os.Remove(view + ".lock")
@@ -86,10 +121,15 @@ func (f *front) view(words []string) int {
 	cmd.Args[0] = "git"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
-	if f.verb == "sparse-checkout" {
+	moved, err := f.move(view)
+	switch {
+	case moved:
+	case f.verb == "sparse-checkout":
 		err = f.without(view, cmd.Run)
-	} else if err = cmd.Run(); sparse && lock != "" {
-		err = errors.Join(err, f.reapply(view, index))
+	default:
+		if err = cmd.Run(); sparse && lock != "" {
+			err = errors.Join(err, f.reapply(view, index))
+		}
 	}
 	if lock != "" {
 		if failed := f.keep(view, lock, index, marked, first); failed != nil {
@@ -101,9 +141,17 @@ func (f *front) view(words []string) int {
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return 128 + int(status.Signal())
 		}
-		if state.ExitCode() != 0 || err == nil {
+		if state.ExitCode() != 0 {
 			return state.ExitCode()
 		}
+	}
+	return code(err)
+}
+
+// code prints an error and returns the exit code for it.
+func code(err error) int {
+	if err == nil {
+		return 0
 	}
 	fmt.Fprintln(os.Stderr, "fatal:", err)
 	return 128
