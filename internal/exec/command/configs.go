@@ -91,9 +91,6 @@ func (g *guard) lendHooks(w *watched, path, temp string) string {
 	if os.Mkdir(folder, 0o700) != nil || copyHooks(folder, s) != nil {
 		return ""
 	}
-	if _, err := os.Lstat(filepath.Join(folder, ".gitignore")); err != nil {
-		_ = os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o600) // as husky does, so that git clean leaves it
-	}
 	w.hooks[folder] = path
 	return folder
 }
@@ -126,7 +123,7 @@ func changedHooks(folder, path string, bases []string) bool {
 	entries, _ := f.ReadDir(1000)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		text := in(f, e.Name()).read(configLimit)
-		return text != nil && e.Name() != ".gitignore" && string(text) != string(readIn(bases, filepath.Join(path, e.Name()), configLimit))
+		return text != nil && string(text) != string(readIn(bases, filepath.Join(path, e.Name()), configLimit))
 	})
 }
 

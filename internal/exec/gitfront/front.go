@@ -163,42 +163,6 @@ func (f *front) parse(words []string) {
 	}
 }
 
-// valued lists the short flags of subcommands that have a value.
-var valued = map[string]string{
-	"checkout": "bB", "switch": "cC", "restore": "s", "merge": "mFsX", "rebase": "sXxC", "cherry-pick": "mX", "revert": "mX",
-	"stash": "m", "am": "pC", "apply": "pC", "clean": "e",
-}
-
-// single returns the words after a subcommand with -a -b VALUE for -abVALUE.
-func single(verb string, words []string) (out []string) {
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		if w == "--" {
-			return append(out, words[i:]...)
-		}
-		if len(w) < 2 || w[0] != '-' || w[1] == '-' {
-			out = append(out, w)
-			continue
-		}
-		for j := 1; j < len(w); j++ {
-			if c := w[j] | 0x20; c < 'a' || c > 'z' || w[j] == 'S' && verb != "restore" && verb != "stash" {
-				out = append(out, "-"+w[j:]) // a number, or -S with a key
-				break
-			}
-			out = append(out, w[:1]+w[j:j+1])
-			if strings.Contains(valued[verb], w[j:j+1]) {
-				if j+1 < len(w) {
-					out = append(out, w[j+1:])
-				} else if i++; i < len(words) {
-					out = append(out, words[i])
-				}
-				break
-			}
-		}
-	}
-	return out
-}
-
 // find finds the repository, and the hidden and closed paths in it.
 func (f *front) find() error {
 	out, err := f.git("rev-parse", "--show-toplevel")

@@ -49,3 +49,26 @@ func TestSingle(t *testing.T) {
 		}
 	}
 }
+
+// TestNames checks which paths the headers of a patch name.
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		line, path string
+		want       bool
+	}{
+		{"diff --git a/.env b/.env", ".env", true},
+		{"+++ b/.env\t2026", ".env", true},
+		{"+++ b/secrets/a", "secrets", true},
+		{`+++ "b/.env"`, ".env", true},
+		{"rename to .env", ".env", true},
+		{"--- a/sub/.env", ".env", true},
+		{"diff --git a/.env.example b/.env.example", ".env", false},
+		{"diff --git a/x.env b/x.env", ".env", false},
+		{"+++ b/secretsauce/a", "secrets", false},
+		{"++ b/.env", ".env", false},
+	} {
+		if got := names([]byte(tt.line+"\n"), tt.path); got != tt.want {
+			t.Errorf("%q: %v", tt.line, got)
+		}
+	}
+}

@@ -1,12 +1,9 @@
 package gitfront
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -27,51 +24,6 @@ func (f *front) touched() (paths []string, hidden bool) {
 		return paths, false
 	}
 	return nil, false
-}
-
-// has reports whether one of some flags is among the words before --. Git takes the beginning
-// of a long flag for it.
-func (f *front) has(flags ...string) bool {
-	for _, w := range f.rest {
-		if w == "--" {
-			return false
-		}
-		name, _, _ := strings.Cut(w, "=")
-		if slices.ContainsFunc(flags, func(flag string) bool { return flag == name || len(name) > 4 && strings.HasPrefix(flag, name) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// values returns the values of some flags, in order.
-func (f *front) values(flags ...string) (out []string) {
-	for i := 0; i < len(f.rest) && f.rest[i] != "--"; i++ {
-		name, value, ok := strings.Cut(f.rest[i], "=")
-		if slices.Contains(flags, f.rest[i]) && i+1 < len(f.rest) {
-			i++
-			out = append(out, f.rest[i])
-		} else if ok && slices.Contains(flags, name) {
-			out = append(out, value)
-		}
-	}
-	return out
-}
-
-// operands returns the words that are no flags before --, and those after it. values lists
-// flags whose value is the next word.
-func (f *front) operands(values ...string) (before, after []string) {
-	for i := 0; i < len(f.rest); i++ {
-		switch w := f.rest[i]; {
-		case w == "--":
-			return before, append([]string{}, f.rest[i+1:]...)
-		case slices.Contains(values, w):
-			i++
-		case w == "-" || !strings.HasPrefix(w, "-"):
-			before = append(before, w)
-		}
-	}
-	return before, nil
 }
 
 // commit returns the commit that a word names; "" if it names none.
@@ -117,7 +69,8 @@ func (f *front) within(paths, specs []string, commit string) []string {
 		}
 		matched = append(matched, split(diff)...)
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	return slices.DeleteFunc(paths, func(p string) bool {
 		for at := p; at != "."; at = filepath.Dir(at) { // one above it is a submodule
 			if slices.Contains(matched, at) {
 				return false
@@ -283,35 +236,6 @@ func (f *front) below(set []string) []string {
 	return names
 }
 
-// generatedHooks is a folder that the sandbox replaces by a copy. Commands cannot remove it.
-const generatedHooks = ".husky/_"
-
-// cleaned returns the paths of set that clean would remove.
-func (f *front) cleaned(set []string) []string {
-	if f.has("-n", "--dry-run", "-i", "--interactive") {
-		return nil
-	}
-	rest := slices.DeleteFunc(slices.Clone(f.rest), func(w string) bool { return w == "-q" || w == "--quiet" })
-	out, err := f.git(slices.Concat([]string{"-c", "core.quotePath=false", "clean", "-n", "-e", generatedHooks}, rest)...)
-	if err != nil {
-		return nil // the subcommand fails as well
-	}
-	prefix := f.line("rev-parse", "--show-prefix")
-	return slices.DeleteFunc(slices.Clone(set), func(p string) bool {
-		for line := range strings.Lines(out) {
-			name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "Would remove ")
-			if plain, err := strconv.Unquote(name); err == nil {
-				name = plain
-			}
-			name = filepath.Join(prefix, name)
-			if ok && (p == name || strings.HasPrefix(p, name+"/") || strings.HasPrefix(name, p+"/")) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
 // checkout is writes for checkout and switch.
 func (f *front) checkout(set []string, readable bool) []string {
 	before, after := f.operands("-b", "-B", "-c", "-C", "--orphan", "--conflict", "--pathspec-from-file")
@@ -364,188 +288,4 @@ func (f *front) files(set []string, readable bool, source string, specs []string
 		return f.local(set, source, readable)
 	}
 	return f.within(f.local(set, source, readable), specs, source)
-}
-
-// rebase is writes for rebase. A rebase that waits goes on with the commits that it has.
-func (f *front) rebase(set []string, readable bool) []string {
-	if f.has("--continue", "--skip", "--abort") {
-		for _, state := range []string{"rebase-merge", "rebase-apply"} {
-			dir := f.line("rev-parse", "--path-format=absolute", "--git-path", state)
-			onto, err := os.ReadFile(filepath.Join(dir, "onto"))
-			from, failed := os.ReadFile(filepath.Join(dir, "orig-head"))
-			if err == nil && failed == nil {
-				return f.changed(set, strings.TrimSpace(string(onto))+"..."+strings.TrimSpace(string(from)))
-			}
-		}
-		return nil
-	}
-	if f.has("--quit", "--edit-todo", "--show-current-patch") {
-		return nil
-	}
-	before, _ := f.operands("--onto", "-s", "-X", "-x", "--exec", "-C", "--strategy", "--strategy-option")
-	onto := ""
-	for _, value := range f.values("--onto") {
-		onto = value
-	}
-	upstream, branch := "@{upstream}", "HEAD"
-	if f.has("--root") {
-		before = append([]string{onto}, before...)
-	}
-	if len(before) > 0 {
-		upstream = before[0]
-	}
-	if len(before) > 1 {
-		branch = before[1]
-	}
-	if upstream == "" {
-		return f.changed(set, branch)
-	}
-	if onto == "" && len(before) < 2 && !f.has("-i", "--interactive", "-x", "--exec", "--autosquash", "--autostash", "--root") {
-		f.target, f.ours = upstream, []string{upstream + "...HEAD"}
-		if len(f.differ(set, "HEAD..."+upstream)) == 0 {
-			f.target, f.ours = "HEAD", nil
-		}
-	}
-	out := f.changed(set, upstream+"..."+branch)
-	if branch != "HEAD" {
-		out = append(out, f.differ(set, "HEAD", branch)...)
-	}
-	if onto != "" {
-		out = append(out, f.changed(set, onto+"..."+branch)...)
-	}
-	if f.has("--autostash") || f.line("config", "--bool", "rebase.autoStash") == "true" {
-		out = append(out, f.local(set, f.head(), readable)...)
-	}
-	return out
-}
-
-// stash is writes for stash.
-func (f *front) stash(set []string, readable bool) []string {
-	sub, rest := "push", f.rest
-	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-		sub, rest = rest[0], rest[1:]
-	}
-	part := &front{Paths: f.Paths, real: f.real, globals: f.globals, rest: rest}
-	before, after := part.operands("-m", "--message", "--pathspec-from-file")
-	switch sub {
-	case "push", "save":
-		out := f.local(set, f.head(), readable)
-		f.target = f.head()
-		if readable && part.has("-u", "--include-untracked", "-a", "--all") {
-			others, err := f.names(set, "ls-files", "-z", "--full-name", "--others")
-			if err != nil {
-				return set
-			}
-			out = append(out, others...)
-		}
-		if specs := append(before, after...); sub == "push" && len(specs) > 0 {
-			out = f.within(out, specs, "")
-		}
-		return out
-	case "pop", "apply", "branch":
-		ref := "stash@{0}"
-		if sub == "branch" && len(before) > 0 {
-			before = before[1:]
-		}
-		if len(before) > 0 {
-			if ref = before[0]; strings.Trim(ref, "0123456789") == "" {
-				ref = "stash@{" + ref + "}"
-			}
-		}
-		if f.commit(ref) == "" {
-			return nil // git says that there is none
-		}
-		out := f.differ(set, ref+"^1", ref)
-		if f.commit(ref+"^3") == "" && sub != "branch" {
-			f.target, f.ours = ref, []string{"HEAD", ref + "^1"}
-		}
-		if sub == "branch" {
-			out = append(out, f.differ(set, "HEAD", ref+"^1")...)
-		}
-		if third := f.commit(ref + "^3"); third != "" {
-			out = append(out, f.changed(set, "--no-walk", third)...)
-		}
-		return out
-	}
-	return nil
-}
-
-// patched is writes for am and apply: the paths of set that a patch names. A patch on the
-// standard input is read into a file, which becomes the standard input.
-func (f *front) patched(set []string) []string {
-	if f.verb == "apply" && f.has("--stat", "--numstat", "--summary", "--check", "--cached") && !f.has("--apply") {
-		return nil
-	}
-	if f.verb == "am" && f.has("--abort", "--skip", "--continue", "--resolved", "-r", "--quit") {
-		return f.differ(set, "ORIG_HEAD", "HEAD")
-	}
-	before, after := f.operands("-p", "-C", "--directory", "--exclude", "--include", "--whitespace")
-	var texts [][]byte
-	for _, file := range append(before, after...) {
-		_ = filepath.WalkDir(f.in(file), func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() || err == nil && path == f.in(file) && !d.IsDir() {
-				if text, err := os.ReadFile(path); err == nil {
-					texts = append(texts, text)
-				}
-			}
-			return nil
-		})
-	}
-	if len(before)+len(after) == 0 || slices.Contains(before, "-") {
-		text, err := f.spool()
-		if err != nil {
-			return set
-		}
-		texts = append(texts, text)
-	}
-	moved := f.has("-p", "--directory")
-	return slices.DeleteFunc(slices.Clone(set), func(path string) bool {
-		if moved {
-			path = filepath.Base(path)
-		}
-		return !slices.ContainsFunc(texts, func(text []byte) bool { return names(text, path) })
-	})
-}
-
-// names reports whether a header of a patch names a path.
-func names(text []byte, path string) bool {
-	for line := range bytes.Lines(text) {
-		for _, start := range []string{"diff ", "--- ", "+++ ", "rename ", "copy "} {
-			if bytes.HasPrefix(line, []byte(start)) && bytes.Contains(line, []byte(path)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// in returns a path as git sees it, which -C may have led to another folder.
-func (f *front) in(path string) string {
-	for i := 0; i+1 < len(f.globals) && !filepath.IsAbs(path); i++ {
-		if f.globals[i] == "-C" {
-			path = filepath.Join(f.globals[i+1], path)
-		}
-	}
-	return path
-}
-
-// spool reads the standard input and replaces it by a file with the same content.
-func (f *front) spool() ([]byte, error) {
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.CreateTemp(f.Temp, "git-input-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	if _, err := file.Write(text); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	return text, replaceStdin(file)
 }
