@@ -71,6 +71,7 @@ var frontCases = []frontCase{
 	{"mkdir d; git mv f d; git mv src/s .; git mv d e; git mv e/f d/..", false},
 	{"git rm -qr .", true},
 	{"git rm -qr secrets", true},
+	{"printf .env | git rm -q --pathspec-from-file=-", true},
 	{"git checkout -q clean", false},
 	{"git switch -q clean", false},
 	{"git checkout -qb new", false},

@@ -94,6 +94,18 @@ var frontKinds = []frontKind{
 		{"git rm -qr src", true},
 		{"git mv src/in/i src/s", false},
 	}},
+	{name: "cherry-pick waits", more: "git cherry-pick conflict feat >/dev/null 2>&1 || :\n", cases: []frontCase{
+		{"echo r >f; git commit -qam r; git status --short", false},
+		{"git cherry-pick --abort", false},
+		{"git cherry-pick --quit", false},
+		{"git cherry-pick --continue", true},
+		{"git cherry-pick --skip", true},
+	}},
+	{name: "am waits", more: "(git format-patch --stdout -1 conflict; git format-patch --stdout -1 hid) >.git/two; git am -q .git/two >/dev/null 2>&1 || :\n", cases: []frontCase{
+		{"git am --abort", false},
+		{"git am --quit", false},
+		{"git am --skip", true},
+	}},
 	{name: "not tracked", more: "git rm -q --cached .vscode/settings.json secrets/a; git commit -qm x; echo i >i; echo i >.gitignore\n", cases: []frontCase{
 		{"git clean -nd; git clean -fdq src; git clean -fq i", false},
 		{"git clean -fdq", true},

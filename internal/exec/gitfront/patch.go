@@ -14,10 +14,17 @@ func (f *front) patched(set []string) []string {
 	if f.verb == "apply" && f.has("--stat", "--numstat", "--summary", "--check", "--cached") && !f.has("--apply") {
 		return nil
 	}
-	if f.verb == "am" && f.has("--abort", "--skip", "--continue", "--resolved", "-r", "--quit") {
+	if f.verb == "am" && f.has("--quit", "--show-current-patch") {
+		return nil
+	}
+	if f.verb == "am" && f.has("--abort") {
 		return f.differ(set, "ORIG_HEAD", "HEAD")
 	}
 	before, after := f.operands("-p", "-C", "--directory", "--exclude", "--include", "--whitespace")
+	waits := f.verb == "am" && f.has("--skip", "--continue", "--resolved", "-r")
+	if waits { // patches that wait, as 0001
+		before, _ = filepath.Glob(filepath.Join(f.line("rev-parse", "--path-format=absolute", "--git-path", "rebase-apply"), "[0-9]*"))
+	}
 	var texts [][]byte
 	for _, file := range append(before, after...) {
 		_ = filepath.WalkDir(f.in(file), func(path string, d os.DirEntry, err error) error {
@@ -29,7 +36,7 @@ func (f *front) patched(set []string) []string {
 			return nil
 		})
 	}
-	if len(before)+len(after) == 0 || slices.Contains(before, "-") {
+	if !waits && len(before)+len(after) == 0 || slices.Contains(before, "-") {
 		text, err := f.spool()
 		if err != nil {
 			return set

@@ -59,6 +59,21 @@ func (f *front) rebase(set []string, readable bool) []string {
 	return out
 }
 
+// waiting returns the paths of set that the commits of a cherry-pick or revert change that waits.
+func (f *front) waiting(set []string) []string {
+	todo, _ := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/todo"))
+	commits := []string{"--no-walk"}
+	for line := range strings.Lines(string(todo)) {
+		if words := strings.Fields(line); len(words) > 1 && !strings.HasPrefix(line, "#") {
+			commits = append(commits, words[1])
+		}
+	}
+	if len(commits) == 1 {
+		return nil
+	}
+	return f.changed(set, commits...)
+}
+
 // stash is writes for stash.
 func (f *front) stash(set []string, readable bool) []string {
 	sub, rest := "push", f.rest

@@ -169,8 +169,13 @@ func (f *front) writes(set []string, readable bool) []string {
 	case "rebase":
 		return f.rebase(set, readable)
 	case "cherry-pick", "revert":
-		if f.has("--abort", "--skip") {
+		switch {
+		case f.has("--abort"):
 			return f.local(set, head(), readable)
+		case f.has("--continue"):
+			return f.waiting(set)
+		case f.has("--skip"):
+			return append(f.waiting(set), f.local(set, head(), readable)...)
 		}
 		before, _ := f.operands("-m", "--mainline", "-X", "--strategy-option", "--strategy")
 		if len(before) == 0 {
@@ -196,6 +201,9 @@ func (f *front) writes(set []string, readable bool) []string {
 		specs := append(before, after...)
 		if f.verb == "rm" && f.has("--cached") && readable || f.has("-n", "--dry-run") {
 			return nil
+		}
+		if f.has("--pathspec-from-file") {
+			return f.below(set)
 		}
 		if f.verb == "mv" && len(specs) > 0 {
 			specs = specs[:len(specs)-1]
