@@ -37,6 +37,9 @@ type Client struct {
 	// NeedsFolder reports that the client starts servers in no particular folder, and knows no
 	// Workspace: the user has to name one.
 	NeedsFolder bool
+	// Misleads holds sentences on those of the client's own tools that lead to wrong results beside
+	// ours, and how to switch them off. It is "" if there are none.
+	Misleads string
 	// BuiltIn holds sentences on how to switch off the client's own tools for files and commands. It
 	// is "" if the client has none.
 	BuiltIn string

@@ -132,6 +132,7 @@ func TestInstallURL(t *testing.T) {
 		"codex":       `[mcp_servers.toolset] url = "URL" bearer_token_env_var = "MCP_TOOLSET_TOKEN" tool_timeout_sec = 600`,
 		"cursor":      `{"mcpServers": {"toolset": {"url": "URL", "headers": {"Authorization": "Bearer ${env:MCP_TOOLSET_TOKEN}"}}}}`,
 		"gemini-cli":  `{"mcpServers": {"toolset": {"httpUrl": "URL", "headers": {"Authorization": "Bearer ${MCP_TOOLSET_TOKEN}"}}}}`,
+		"qwen-code":   `{"mcpServers": {"toolset": {"httpUrl": "URL", "headers": {"Authorization": "Bearer ${MCP_TOOLSET_TOKEN}"}}}}`,
 		"goose":       `extensions: toolset: enabled: true type: "streamable_http" name: "toolset" description: "" uri: "URL" headers: Authorization: "Bearer ${MCP_TOOLSET_TOKEN}" env_keys: ["MCP_TOOLSET_TOKEN"] timeout: 600`,
 		"lm-studio":   `{"mcpServers": {"toolset": {"url": "URL"}}}`,
 		"opencode":    `{"mcp": {"toolset": {"type": "remote", "url": "URL", "headers": {"Authorization": "Bearer {env:MCP_TOOLSET_TOKEN}"}, "enabled": true}}}`,
@@ -416,7 +417,7 @@ func TestPaths(t *testing.T) {
 
 // The list is complete and consistent.
 func TestList(t *testing.T) {
-	names := []string{"claude-code", "claude-desktop", "cline", "codex", "cursor", "gemini-cli", "goose", "lm-studio", "opencode", "vscode", "windsurf", "zed"}
+	names := []string{"claude-code", "claude-desktop", "cline", "codex", "cursor", "gemini-cli", "goose", "lm-studio", "opencode", "qwen-code", "vscode", "windsurf", "zed"}
 	var got []string
 	for _, c := range List {
 		got = append(got, c.Name)

@@ -10,8 +10,9 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$CLAUDE_CONFIG_DIR/.claude.json", "~/.claude.json"}},
 		Project: []string{".mcp.json"},
 		Table:   "mcpServers", shape: typedShape, http: httpShape{"url", "http", "${MCP_TOOLSET_TOKEN}"},
-		BuiltIn: `To switch them off, put this into .claude/settings.json of the project, or of your home folder: {"permissions": {"deny": ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "NotebookEdit"]}}`,
-		Next:    "start Claude Code again; /mcp shows the server",
+		Misleads: `A worktree or a schedule of Claude Code is not one of this server: its tools go on in the first folder. To switch these off, put this into .claude/settings.json of the project, or of your home folder: {"permissions": {"deny": ["EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList"]}}. This server has its own worktrees and plan mode with --feature worktrees=on and --feature plan=on`,
+		BuiltIn:  `To switch them off, add these to the same list: "Read", "Edit", "Write", "Bash", "Grep", "Glob", "NotebookEdit", "WebFetch", "WebSearch", "TaskStop", "SendMessage"`,
+		Next:     "start Claude Code again; /mcp shows the server",
 	},
 	{
 		Name: "claude-desktop", Title: "Claude Desktop",
@@ -43,7 +44,7 @@ var List = []Client{
 		Files:   map[string][]string{"": {"$CODEX_HOME/config.toml", "~/.codex/config.toml"}},
 		Project: []string{".codex/config.toml"},
 		Format:  edit.TOML, Table: "mcp_servers", shape: codexShape, http: httpShape{"url", "", "MCP_TOOLSET_TOKEN"},
-		BuiltIn: "To switch them off, except apply_patch, put this into config.toml under [features]: shell_tool = false",
+		BuiltIn: "To switch them off, except apply_patch, put this into config.toml under [features]: shell_tool = false. codex exec then refuses all but reads, unless [mcp_servers.toolset] has default_tools_approval_mode = \"approve\"",
 		Next:    "start Codex again; `codex mcp list` shows the server. A project's file holds in trusted projects only",
 	},
 	{
@@ -82,6 +83,14 @@ var List = []Client{
 		Table:   "mcp", shape: opencodeShape, http: httpShape{"url", "remote", "{env:MCP_TOOLSET_TOKEN}"},
 		BuiltIn: `To switch them off, put this into the same file: {"permission": {"read": "deny", "edit": "deny", "bash": "deny", "grep": "deny", "glob": "deny", "list": "deny"}}`,
 		Next:    "start opencode again; `opencode mcp list` shows the server",
+	},
+	{
+		Name: "qwen-code", Title: "Qwen Code", Programs: []string{"qwen"},
+		Files:   map[string][]string{"": {"~/.qwen/settings.json"}},
+		Project: []string{".qwen/settings.json"},
+		Table:   "mcpServers", http: httpShape{"httpUrl", "", "${MCP_TOOLSET_TOKEN}"},
+		BuiltIn: `To switch them off, put this into settings.json: {"tools": {"exclude": ["read_file", "write_file", "edit", "run_shell_command", "list_directory", "glob", "grep_search", "notebook_edit"]}}`,
+		Next:    "start Qwen Code again; /mcp shows the server. It starts servers in trusted folders only",
 	},
 	{
 		Name: "vscode", Title: "VS Code", Programs: []string{"code"},

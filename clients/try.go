@@ -3,6 +3,7 @@ package clients
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/internal/text/plain"
 )
 
@@ -73,7 +75,7 @@ func (e Entry) Try(ctx context.Context, c *Client, dir, workspace string, getenv
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("starting it: %w", err)
 	}
-	tools, err = listTools(in, out)
+	tools, err = listTools(c.Name, in, out)
 	in.Close()
 	timer := time.AfterFunc(endTimeout, cancel)
 	defer timer.Stop()
@@ -91,10 +93,11 @@ func (e Entry) Try(ctx context.Context, c *Client, dir, workspace string, getenv
 }
 
 // listTools speaks with a server as a client does at its start.
-func listTools(in io.Writer, out io.Reader) (tools int, err error) {
+func listTools(client string, in io.Writer, out io.Reader) (tools int, err error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxLine)
-	version := json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcp-toolset-install","version":"1"}}`)
+	name := cmp.Or(strings.TrimSuffix(host.Named(client).Sends, "*"), "mcp-toolset-install")
+	version := json.RawMessage(fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, name))
 	if _, err := ask(in, lines, 1, "initialize", version); err != nil {
 		return 0, err
 	}

@@ -26,7 +26,7 @@ func TestUpstreamAsks(t *testing.T) {
 				permissions := 0
 				action := "accept"
 				answer := func(q question) string {
-					if strings.HasPrefix(q.Message, "A tool call needs your permission.") {
+					if strings.Contains(q.Message, "\nasks because: ") {
 						permissions++
 						return `{"action":"accept"}`
 					}

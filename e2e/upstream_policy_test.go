@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // agrees returns a function that answers permission questions and appends each to asked.
@@ -17,8 +18,11 @@ import (
 func agrees(t *testing.T, action string, asked *[]string) func(question) string {
 	return func(q question) string {
 		*asked = append(*asked, q.Message)
-		if !strings.HasPrefix(q.Message, "A tool call needs your permission.") {
+		if !strings.Contains(q.Message, "\nasks because: ") {
 			t.Errorf("asked %q", q.Message)
+		}
+		if action != "accept" {
+			time.Sleep(400 * time.Millisecond) // as a person: a faster answer is the client's
 		}
 		return `{"action":"` + action + `"}`
 	}
@@ -51,7 +55,7 @@ func TestUpstreamRules(t *testing.T) {
 					if o.failed || o.fault != "" || len(asked) != want {
 						t.Errorf("%s by %s: asked %d times, want %d: %s", c.tool, name, len(asked), want, o.show())
 					}
-					if want == 1 && len(asked) == 1 && (!strings.Contains(asked[0], "Tool: mcp__"+c.tool) || strings.Contains(asked[0], "CallTool")) {
+					if want == 1 && len(asked) == 1 && (!strings.HasPrefix(asked[0], "mcp__"+c.tool+": ") || strings.Contains(asked[0], "CallTool")) {
 						t.Errorf("%s by %s: the question is %s", c.tool, name, asked[0])
 					}
 				}

@@ -14,6 +14,8 @@ import (
 type Question struct {
 	Tool    string          // name of the tool
 	Title   string          // one line that describes the call
+	Subject string          // the thing itself: the command, the path, the address; "": the input
+	Part    string          // of a command: the part that needs the approval; "": all or not known
 	Dir     string          // folder in which the call runs
 	Input   json.RawMessage // the whole input, as the call will use it
 	Preview tools.Preview   // what the call would change; if empty, show Input
@@ -36,6 +38,7 @@ const (
 	Declined  = "declined"
 	Cancelled = "cancelled" // closed without an answer
 	TimedOut  = "timed out"
+	Unseen    = "unseen"    // the client answered for the user
 	NoAnswer  = "no answer" // the client failed, or its reply is not a valid answer
 )
 

@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -26,8 +28,12 @@ func (c *call) lookup(ctx context.Context) (err error) {
 // CallTool, by the inner call. Decisions, scheduling, hooks and the audit log
 // see only that.
 func (c *call) unwrap(ctx context.Context) error {
-	if c.lost != nil || c.tool.Unwrap == nil {
+	if c.lost != nil {
 		return c.lost
+	}
+	c.dropHostKeys()
+	if c.tool.Unwrap == nil {
+		return nil
 	}
 	name, args, err := c.tool.Unwrap(c.Arguments)
 	if err != nil {
@@ -45,6 +51,38 @@ func (c *call) unwrap(ctx context.Context) error {
 	case inner.Unwrap != nil:
 		return &refusal{stageInvalid, fmt.Sprintf("%s cannot call %s", c.tool.Name, inner.Name), "Name the tool that is to do the work."}
 	}
+	c.onlyReads = c.tool.Hints.ReadOnly
 	c.tool, c.Tool, c.Arguments, c.record.input = inner, inner.Name, args, args
+	c.dropHostKeys()
 	return nil
+}
+
+// dropHostKeys removes the properties that the client adds to the input of each tool, except
+// those that this tool has.
+func (c *call) dropHostKeys() {
+	h := host.Of(c.Session.View().Client)
+	if len(h.Keys) == 0 {
+		return
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(c.Arguments, &all) != nil {
+		return // it is refused when it is parsed
+	}
+	dropped := false
+	for _, key := range h.Keys {
+		value, sent := all[key]
+		if !sent || c.tool.HasInput(key) {
+			continue
+		}
+		dropped = true
+		c.barrier = c.barrier || key == h.Barrier && string(value) == "true"
+		delete(all, key)
+		c.Log.Debug("a property of the client was dropped", "tool", c.tool.Name, "client", h.Name, "property", key)
+	}
+	if !dropped || tools.WellFormed(c.Arguments) != nil { // a repeated name is refused when it is parsed
+		return
+	}
+	if rest, err := json.Marshal(all); err == nil {
+		c.Arguments, c.record.input = rest, rest
+	}
 }

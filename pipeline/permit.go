@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -47,7 +48,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		Principal: v.Principal, Tool: c.tool.Name, As: c.prepared.As, Title: r.Summary, Dir: v.Dir, Root: v.Project(),
 		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: eachTime(d),
 	}
-	if !v.Stateless {
+	if !v.Forgets() {
 		about.Session = v.ID
 	}
 	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "the user agreed"}
@@ -75,9 +76,10 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	if c.Ask != nil {
 		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Subject: c.thing(), Part: c.askingPart(d), Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Further: c.further(about), Always: c.always(about),
 		})
 		done()
+		c.Session.SetUnseen(err == nil && reply.How == Unseen)
 		switch {
 		case err != nil:
 			return d, c.keep(err)
@@ -95,6 +97,36 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 		return agreed, nil
 	}
 	return c.pend(d, shown)
+}
+
+// thing returns what a call is about, for the user: a command, a path, an address, or "". It is never
+// text that the model wrote about the call.
+func (c *call) thing() string {
+	switch c.subject.Kind {
+	case "command", "path":
+		return c.subject.Value
+	case "site":
+		var in struct{ URL string }
+		_ = json.Unmarshal(c.prepared.Input(), &in)
+		return cmp.Or(in.URL, c.subject.Value)
+	}
+	var in struct{ Code string }
+	_ = json.Unmarshal(c.prepared.Input(), &in)
+	return in.Code
+}
+
+// askingPart returns the parts of a command that need the approval, if others do not.
+func (c *call) askingPart(d policy.Decision) string {
+	parts := c.prepared.Parts(c.env)
+	if parts == nil || len(parts.List) < 2 {
+		return ""
+	}
+	each := c.set.Policy.ExplainParts(c.asked)
+	var asking []string
+	for _, i := range deciding(d, each, c.env.Session.Dir, c.p.Home) {
+		asking = append(asking, each[i].Text)
+	}
+	return strings.Join(asking, "; ")
 }
 
 // answered returns the function that turns the user's answers outside of the client into events
@@ -207,11 +239,14 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 		}
 		return c.asked.Refused(), nil
 	}
+	if reply.How == Unseen {
+		d.Reason += "; the client answered for the user"
+	}
 	if d, err := c.pend(d, about); err != nil {
 		return d, err
 	}
 	said := map[string]string{
-		Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
+		Unseen: "the user was not asked", Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
 	}[reply.How]
 	if said == "" {
 		said = "the client gave no answer"

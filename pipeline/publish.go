@@ -25,7 +25,7 @@ func (c *call) publishing(parts []policy.Part) []policy.Part {
 			continue
 		}
 		p.Risk = "it publishes something"
-		if c.p.Approvals != nil && !v.Stateless {
+		if c.p.Approvals != nil && !v.Forgets() {
 			p.Risk += "; agreeing holds for each " + p.Publishes + " of this session"
 		}
 	}

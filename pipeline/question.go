@@ -11,8 +11,8 @@ import (
 )
 
 // askUser gets the reply of the user to the questions of a tool: from an earlier answer by
-// number, from the client, or later by number. Questions that wait under a number are not
-// shown by the client again, so that a call sent again returns at once.
+// number, from the client, or later by number. If the client answers for the user, questions that
+// wait under a number are not sent to it again.
 func (c *call) askUser(ctx context.Context, questions []question.Question) (question.Reply, error) {
 	c.private.Store(true)
 	v, store := c.Session.View(), c.p.Approvals
@@ -33,18 +33,23 @@ func (c *call) askUser(ctx context.Context, questions []question.Question) (ques
 		}
 		waiting = store.Waits(about)
 	}
-	if c.Elicit != nil && c.depth == 0 && waiting == 0 {
+	if c.Elicit != nil && c.depth == 0 && (waiting == 0 || !v.Unseen()) {
 		message, schema := question.Form(questions)
 		if c.Ticket != nil {
 			c.Ticket.Depart()
 		}
 		reply, err := c.elicit(ctx, tools.Form{Message: message, Schema: schema})
-		switch {
-		case err != nil:
+		c.Session.SetUnseen(err == nil && reply.Unseen)
+		if err != nil {
 			return question.Reply{}, err
-		case reply.Action == "accept":
+		}
+		if reply.Action != "cancel" && waiting != 0 {
+			store.Drop(about)
+		}
+		switch reply.Action {
+		case "accept":
 			return question.Reply{Answers: question.Read(questions, reply.Content)}, nil
-		case reply.Action == "decline":
+		case "decline":
 			return question.Reply{Declined: true}, nil
 		}
 	}

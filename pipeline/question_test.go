@@ -40,7 +40,7 @@ func TestAskUser(t *testing.T) {
 	const args = `{"do":"question","arg":"1"}`
 	accept := &tools.FormReply{Action: "accept", Content: json.RawMessage(`{"q1":"Blue"}`)}
 	const nobody = "Do: failed: the user cannot be asked here. Decide by yourself and name the decision in your answer, or end your turn with the question."
-	const waits = "Do: failed: question 1 waits for the user. Ask the user to run `mcp-toolset answer 1` or to answer in `mcp-toolset console`, on the machine of the server. The answer arrives as an event, and exactly this call, sent again, returns it."
+	const waits = "Do: failed: question 1 waits for the user. Ask it in your reply and end your turn. Or the user runs `mcp-toolset answer 1`, or answers in `mcp-toolset console`, on the machine of the server: an event brings the answer, and exactly this call, sent again, returns it."
 	step := func(what, want string, args string, reply *tools.FormReply, times int) {
 		t.Helper()
 		if got, asked := questioned(t, b, args, reply); got != want || asked != times {
@@ -56,7 +56,9 @@ func TestAskUser(t *testing.T) {
 	b.Events = event.New()
 	owner := b.session.View().Owner()
 	step("cancelled", waits, args, &tools.FormReply{Action: "cancel"}, 1)
-	step("it waits", waits, args, accept, 0)
+	step("cancelled again", waits, args, &tools.FormReply{Action: "cancel"}, 1)
+	step("cancelled by the client", waits, args, &tools.FormReply{Action: "cancel", Unseen: true}, 1)
+	step("such a client is not asked again", waits, args, accept, 0)
 	green := func([]question.Question) (question.Reply, error) {
 		return question.Reply{Answers: []question.Answer{{Other: "green"}}}, nil
 	}

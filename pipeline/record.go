@@ -89,7 +89,7 @@ func (c *call) notice(resp *tools.Response) {
 	}
 	if b := c.p.bulletin.Load(); b.text != "" {
 		first := false
-		if c.Session.View().Stateless {
+		if c.Session.View().Forgets() {
 			first = c.p.posted.Swap(b.number) < b.number
 		} else {
 			first = c.Session.Posted(b.number)
@@ -102,7 +102,7 @@ func (c *call) notice(resp *tools.Response) {
 		return
 	}
 	first := false
-	if c.Session.View().Stateless {
+	if c.Session.View().Forgets() {
 		first = !c.p.noticed.Swap(true)
 	} else {
 		first = c.Session.Notice()

@@ -53,7 +53,7 @@ func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
 		if err != nil {
 			c.Ticket.Outcome(c.outcome(ctx, nil, err))
 		}
-		return c.safe, err
+		return c.safe && !c.barrier, err
 	}, func(inner context.Context) func() {
 		c.stopWatch()
 		c.announce()
@@ -110,6 +110,9 @@ type call struct {
 	p *Pipeline
 	Request
 	depth int // 0 for a client's call, 1 for a call made by that, ...
+
+	onlyReads bool // it was made by a tool that only makes read-only calls
+	barrier   bool // the client wants it to run after all earlier calls
 
 	// Results of the stages, in their order.
 	tool     *tools.Tool
@@ -189,6 +192,9 @@ func (c *call) prepare(context.Context) (err error) {
 	c.env = c.newEnv()
 	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {
 		return invalid(err)
+	}
+	if c.onlyReads && !c.prepared.Facts.ReadOnly {
+		return &refusal{stageInvalid, "CallReadOnlyTool only makes calls that change nothing", "Make this one with CallTool."}
 	}
 	return nil
 }

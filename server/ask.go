@@ -30,8 +30,19 @@ func newQuestion(key string, form mcp.ElicitationParams, shown ...[]byte) questi
 	return question{key, form, digest(append(shown, []byte(key))...)}
 }
 
-// askFunc asks a question and returns the client's result. If there is none, how
-// is the reason. It fails as a pipeline.Asker does.
+// personTime is the time within which no person reads a question and answers it. A client that
+// declines or cancels earlier has not asked its user. An early accept counts: the user has
+// configured the client so, for example by a hook.
+const personTime = 300 * time.Millisecond
+
+// unseen reports whether the client has declined or cancelled a question for its user.
+func (s *Server) unseen(result json.RawMessage, after time.Duration) bool {
+	action, _ := readAnswer(result)
+	return after < s.personTime && (action == mcp.ElicitationResponseActionDecline || action == mcp.ElicitationResponseActionCancel)
+}
+
+// askFunc asks a question and returns the client's result. If there is none, or it is not the
+// user's, how is the reason. It fails as a pipeline.Asker does.
 type askFunc func(context.Context, question) (result json.RawMessage, how string, err error)
 
 // user holds the ways to ask the user of a call's client. In the zero value all
@@ -64,8 +75,8 @@ func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.
 		}), nil
 	}
 	v := in.conv.session.View()
-	r := &rounder{rounds: s.rounds, binding: binding{principal: v.Principal, tool: req.Params.Name, arguments: args}}
-	if !v.Stateless {
+	r := &rounder{rounds: s.rounds, unseen: s.unseen, binding: binding{principal: v.Principal, tool: req.Params.Name, arguments: args}}
+	if !v.Forgets() {
 		r.binding.session = v.ID
 	}
 	if err := r.resume(req.Params.RequestState, req.Params.InputResponses); err != nil {
@@ -91,7 +102,10 @@ func (s *Server) askedBy(put askFunc) user {
 				s.Log.Warn("a form of another server is none that a client can show", "server", f.Server, "tool", f.Tool)
 				return tools.FormReply{Action: string(mcp.ElicitationResponseActionDecline)}, nil
 			}
-			result, _, err := put(ctx, foreign(f))
+			result, how, err := put(ctx, foreign(f))
+			if how == pipeline.Unseen && f.Server == "" {
+				return tools.FormReply{Action: string(mcp.ElicitationResponseActionCancel), Unseen: true}, err
+			}
 			return formReply(result), err
 		},
 	}
@@ -137,11 +151,15 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q ques
 	}); err != nil || !sent {
 		return nil, pipeline.NoAnswer, context.Cause(ctx)
 	}
+	began := time.Now()
 	timer := time.NewTimer(s.AskTimeout)
 	defer timer.Stop()
 	how = pipeline.NoAnswer
 	select {
 	case m := <-answer:
+		if ctx.Err() == nil && s.unseen(m.result, time.Since(began)) {
+			return m.result, pipeline.Unseen, nil
+		}
 		if ctx.Err() == nil {
 			return m.result, "", nil
 		}

@@ -48,6 +48,22 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
+// TestUnseen checks that a client that declines or cancels faster than a person has not asked its
+// user. It may accept, as its user has configured it.
+func TestUnseen(t *testing.T) {
+	overBoth(t, func(t *testing.T, s *Server, connect connector) {
+		s.personTime = time.Hour
+		c := connect(t, canElicit)
+		for i, tc := range [][2]string{{"accept", "accepted allow=true"}, {"decline", "unseen allow=false"}, {"cancel", "unseen allow=false"}} {
+			c.send(callLine(i, "Ask", `{"text":"it"}`))
+			c.reply(c.question(), `{"action":"`+tc[0]+`"}`)
+			if got := c.text(fmt.Sprint(i)); got != tc[1]+" always=false decided now" {
+				t.Error(got)
+			}
+		}
+	})
+}
+
 // TestAlwaysNotOnOffer checks that a client cannot choose "always" if it was
 // not offered.
 func TestAlwaysNotOnOffer(t *testing.T) {

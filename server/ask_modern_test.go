@@ -56,7 +56,7 @@ func (c *askClient) asked() (state string) {
 		c.t.Fatalf("the answer %s %s %+v: %v", a.ID, a.Result, a.Error, err)
 	}
 	q := r.InputRequests["permission"]
-	if r.ResultType != "input_required" || q.Method != "elicitation/create" || !strings.Contains(q.Params.Message, "Tool: ") ||
+	if r.ResultType != "input_required" || q.Method != "elicitation/create" || !strings.Contains(q.Params.Message, "asks because: ") ||
 		!strings.Contains(string(q.Params.RequestedSchema), `"object"`) || r.RequestState == "" {
 		c.t.Fatalf("no question: %s", a.Result)
 	}
@@ -87,6 +87,21 @@ func TestModernAnswers(t *testing.T) {
 			c.call("Ask", args, resumes(state, tc.answer))
 			if got := c.outcome(); got != tc.want {
 				t.Errorf("%s\n got %s\nwant %s", tc.answer, got, tc.want)
+			}
+		}
+	})
+}
+
+// TestModernUnseen is TestUnseen for protocol 2026-07-28.
+func TestModernUnseen(t *testing.T) {
+	overBoth(t, func(t *testing.T, s *Server, connect connector) {
+		s.personTime = time.Hour
+		c := connect(t, "")
+		for _, tc := range [][2]string{{"accept", "accepted allow=true"}, {"decline", "unseen allow=false"}, {"cancel", "unseen allow=false"}} {
+			c.call("Ask", `{"text":"it"}`, "")
+			c.call("Ask", `{"text":"it"}`, resumes(c.asked(), `{"action":"`+tc[0]+`"}`))
+			if got := c.outcome(); got != tc[1]+" always=false decided before" {
+				t.Error(got)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -73,7 +74,7 @@ func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 
 // result converts a response for tools/call. It always returns a new value,
 // because the library modifies it.
-func (s *Server) result(r *tools.Response) (*mcp.CallToolResult, error) {
+func (s *Server) result(r *tools.Response, to host.Host) (*mcp.CallToolResult, error) {
 	out := &mcp.CallToolResult{IsError: r.Failed, Content: make([]mcp.Content, 0, len(r.Content))}
 	for _, c := range r.Content {
 		out.Content = append(out.Content, contentBlock(c))
@@ -90,6 +91,9 @@ func (s *Server) result(r *tools.Response) (*mcp.CallToolResult, error) {
 			return nil, fmt.Errorf("encoding structured content: %w", err)
 		}
 		out.StructuredContent = json.RawMessage(data)
+	}
+	if to.Parses && out.StructuredContent == nil {
+		out.StructuredContent = json.RawMessage("{}")
 	}
 	return out, nil
 }

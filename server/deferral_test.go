@@ -167,9 +167,9 @@ func TestDeferredNames(t *testing.T) {
 		want, never string
 	}{
 		{nil, []string{"/w"}, "Read that file.", "Further"},
-		{[]tools.Server{few, refused}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1.", "never"},
-		{[]tools.Server{few, unknown}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1, those of the server slow.", "2 of"},
-		{servers, []string{"/w"}, "or by name: 50 of the server s0, 50 of the server s1, ", "mcp__"},
+		{[]tools.Server{few, refused}, []string{"/w"}, "CallTool: mcp__s0__tool_0, mcp__s0__tool_1.", "never"},
+		{[]tools.Server{few, unknown}, []string{"/w"}, "CallTool: mcp__s0__tool_0, mcp__s0__tool_1, those of the server slow.", "2 of"},
+		{servers, []string{"/w"}, "CallTool: 50 of the server s0, 50 of the server s1, ", "mcp__"},
 		{many, long, " more servers.", "mcp__"},
 	} {
 		for i := range c.servers {

@@ -242,7 +242,7 @@ func TestFormOfAskedCall(t *testing.T) {
 		const args = `{"ask":"who\nwhat"}`
 		c := connect(t, canElicit)
 		c.send(callLine(100, "Form", args))
-		for _, part := range []string{"A tool call needs your permission.", asksWho, "\\n> what"} {
+		for _, part := range []string{"asks because: ", asksWho, "\\n> what"} {
 			q := c.question()
 			if !strings.Contains(string(q.Params), strings.ReplaceAll(strings.ReplaceAll(part, "\n", `\n`), ">", `\u003e`)) && !strings.Contains(string(q.Params), part) {
 				t.Errorf("the question %s, want %s", q.Params, part)

@@ -30,7 +30,7 @@ const formKey = "form"
 // foreign returns the question for a form of an upstream server or of a tool. The form's
 // schema must be flat.
 func foreign(f tools.Form) question {
-	message := "The model asks:\n" + f.Message
+	message := f.Message
 	if f.Server != "" {
 		message = fmt.Sprintf("The server %s asks (in a call of %s):\n%s", plain.Line(f.Server), plain.Line(f.Tool), quoted(f.Message))
 	}

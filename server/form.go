@@ -6,6 +6,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	asking "mcp-toolset/internal/consent/question"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/internal/text/strictjson"
 	"mcp-toolset/pipeline"
@@ -67,32 +69,80 @@ func offersAlways(q pipeline.Question) bool {
 	return q.Always != "" && utf8.RuneCountInString(plain.Text(q.Always)) <= maxAlways
 }
 
-// formText returns the text of a form.
+// formText returns the text of a form. Its first three lines hold the thing itself, the reason and
+// the effect, since clients may show only these (asking.Columns).
 func formText(q pipeline.Question) string {
+	reason, cutReason := headLine("asks because: ", cmp.Or(plain.Line(q.Reason), "it was not allowed before"))
+	effect := "accepting: this call once"
+	if q.Further != "" {
+		effect = "accepting: this call and, in this session, " + plain.Text(q.Further)
+	}
+	if q.Opens != "" {
+		effect += "; it opens the sandbox of the command for " + plain.Line(q.Opens)
+	}
+	effect, cutEffect := headLine("", effect)
 	var b strings.Builder
-	fmt.Fprintf(&b, "A tool call needs your permission.\n\nTool: %s\n", plain.Line(q.Tool))
-	if q.Title != "" {
-		fmt.Fprintf(&b, "What it does: %s\n", plain.Line(q.Title))
+	b.WriteString(subjectLine(q) + "\n" + reason + "\n" + effect + "\n")
+	if cutReason {
+		fmt.Fprintf(&b, "The whole reason: %s\n", plain.Line(q.Reason))
+	}
+	if cutEffect && q.Further != "" {
+		fmt.Fprintf(&b, "It allows, in this session, %s\n", plain.Text(q.Further))
+	}
+	if cutEffect && q.Opens != "" {
+		fmt.Fprintf(&b, "It opens the sandbox of the command for %s\n", plain.Line(q.Opens))
 	}
 	if q.Dir != "" {
 		fmt.Fprintf(&b, "In: %s\n", plain.Line(q.Dir))
 	}
-	if q.Reason != "" {
-		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
+	if q.Title != "" {
+		fmt.Fprintf(&b, "Described as: %s\n", plain.Line(q.Title))
 	}
-	b.WriteString(formInput(q) + "\n")
-	if q.Further == "" {
-		b.WriteString("Accepting allows this call once.")
-	} else {
-		fmt.Fprintf(&b, "Accepting allows this call and, in this session, %s.", plain.Text(q.Further))
-	}
-	if q.Opens != "" {
-		fmt.Fprintf(&b, " It opens the sandbox of the command for %s.", plain.Line(q.Opens))
-	}
+	b.WriteString(formInput(q))
 	if offersAlways(q) {
-		fmt.Fprintf(&b, " %q also allows %s", rememberAll, plain.Text(q.Always))
+		fmt.Fprintf(&b, "\n%q also allows %s", rememberAll, plain.Text(q.Always))
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// headLine returns a line of at most asking.Columns characters, and reports whether it was cut.
+func headLine(label, text string) (line string, cut bool) {
+	line = plain.Cut(label+text, asking.Columns)
+	return line, line != label+text
+}
+
+// subjectLine returns the tool and what it is called on. Of a command that is too long it returns
+// the part that needs the approval and the number of other characters.
+func subjectLine(q pipeline.Question) string {
+	label := plain.Line(q.Tool) + ": "
+	thing := plain.Line(q.Subject)
+	if thing == "" {
+		thing = compact(q.Input)
+	}
+	line, cut := headLine(label, thing)
+	if !cut {
+		return line
+	}
+	if part := plain.Line(q.Part); part != "" {
+		thing = part
+	}
+	const note = " (+%d characters)"
+	room := asking.Columns - utf8.RuneCountInString(label) - len(note) - 6
+	shown := thing[:offset(thing, room)]
+	all := cmp.Or(plain.Line(q.Subject), compact(q.Input))
+	if shown == thing {
+		label += "… "
+	}
+	return label + shown + fmt.Sprintf("…"+note, utf8.RuneCountInString(all)-utf8.RuneCountInString(shown))
+}
+
+// compact returns an input in one line.
+func compact(input json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, unescapeHTML(input)) != nil {
+		return plain.Line(string(input))
+	}
+	return plain.Line(b.String())
 }
 
 // formInput returns the part of a form that shows the preview of the changes,
@@ -102,16 +152,16 @@ func formInput(q pipeline.Question) string {
 	if q.Preview.Text != "" {
 		caution := ""
 		if q.Preview.Partial {
-			caution = fmt.Sprintf("\nCaution: not all of the change is shown. The SHA-256 of the whole input is %x.\n", sum)
+			caution = fmt.Sprintf("Caution: not all of the change is shown. The SHA-256 of the whole input is %x.\n", sum)
 		}
-		return fmt.Sprintf("%s\nChange:\n%s\n", caution, strings.TrimSuffix(plain.Lines(q.Preview.Text), "\n"))
+		return fmt.Sprintf("%sChange:\n%s\n", caution, strings.TrimSuffix(plain.Lines(q.Preview.Text), "\n"))
 	}
 	shown, left := shownInput(q.Input)
 	caution := ""
 	if left > 0 {
-		caution = fmt.Sprintf("\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %x.\n", left, sum)
+		caution = fmt.Sprintf("Caution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %x.\n", left, sum)
 	}
-	return fmt.Sprintf("%s\nInput:\n%s\n", caution, shown)
+	return fmt.Sprintf("%sInput:\n%s\n", caution, shown)
 }
 
 // shownInput returns an input as readable text, and the number of characters

@@ -23,101 +23,113 @@ func TestForm(t *testing.T) {
 		want string
 	}{
 		{"plain", pipeline.Question{
-			Tool: "Bash", Title: "Run rm -rf build", Reason: "rule Bash(rm *) asks", Input: json.RawMessage(`{"command":"rm -rf build","timeout":1}`),
-		}, `A tool call needs your permission.
-
-Tool: Bash
-What it does: Run rm -rf build
-Why you are asked: rule Bash(rm *) asks
-
+			Tool: "Bash", Title: "Run rm -rf build", Subject: "rm -rf build", Dir: "/w", Reason: "rule Bash(rm *) asks", Input: json.RawMessage(`{"command":"rm -rf build","timeout":1}`),
+		}, `Bash: rm -rf build
+asks because: rule Bash(rm *) asks
+accepting: this call once
+In: /w
+Described as: Run rm -rf build
 Input:
 {
   "command": "rm -rf build",
   "timeout": 1
-}
-
-Accepting allows this call once.`},
-		{"always on offer", pipeline.Question{Tool: "Bash", Input: json.RawMessage(`{}`), Always: "rm -rf build"}, `A tool call needs your permission.
-
-Tool: Bash
-
+}`},
+		{"what it opens", pipeline.Question{
+			Tool: "Bash", Title: "List the files", Subject: "cp -r . /srv/backup && rm -rf /srv/old", Reason: "/srv/backup is outside the workspace", Opens: "writing /srv/backup and /srv/old", Input: json.RawMessage(`{}`),
+		}, `Bash: cp -r . /srv/backup && rm -rf /srv/old
+asks because: /srv/backup is outside the workspace
+accepting: this call once; it opens the sandbox of the command for writing /srv/backup and /srv/old
+Described as: List the files
+Input:
+{}`},
+		{"the part of a long command that needs it", pipeline.Question{
+			Tool: "Bash", Subject: strings.Repeat("echo one; ", 20) + "rm -rf /srv/old", Part: "rm -rf /srv/old", Reason: strings.Repeat("r", 120), Opens: "writing " + strings.Repeat("o", 120), Input: json.RawMessage(`{}`),
+		}, `Bash: … rm -rf /srv/old… (+200 characters)
+asks because: ` + strings.Repeat("r", 95) + `…
+accepting: this call once; it opens the sandbox of the command for writing ` + strings.Repeat("o", 34) + `…
+The whole reason: ` + strings.Repeat("r", 120) + `
+It opens the sandbox of the command for writing ` + strings.Repeat("o", 120) + `
+Input:
+{}`},
+		{"a long command", pipeline.Question{
+			Tool: "Bash", Subject: strings.Repeat("x", 200), Input: json.RawMessage(`{}`),
+		}, `Bash: ` + strings.Repeat("x", 81) + `… (+119 characters)
+asks because: it was not allowed before
+accepting: this call once
+Input:
+{}`},
+		{"always on offer", pipeline.Question{Tool: "Bash", Input: json.RawMessage(`{}`), Always: "rm -rf build"}, `Bash: {}
+asks because: it was not allowed before
+accepting: this call once
 Input:
 {}
 
-Accepting allows this call once. "always" also allows rm -rf build`},
+"always" also allows rm -rf build`},
 		{"more calls of the session", pipeline.Question{
-			Tool: "WebFetch", Input: json.RawMessage(`{}`), Further: "further calls of WebFetch to a.example", Always: "future calls of WebFetch to a.example in this workspace",
-		}, `A tool call needs your permission.
-
-Tool: WebFetch
-
+			Tool: "WebFetch", Subject: "https://a.example/x", Input: json.RawMessage(`{}`), Further: "further calls of WebFetch to a.example", Always: "future calls of WebFetch to a.example in this workspace",
+		}, `WebFetch: https://a.example/x
+asks because: it was not allowed before
+accepting: this call and, in this session, further calls of WebFetch to a.example
 Input:
 {}
 
-Accepting allows this call and, in this session, further calls of WebFetch to a.example. "always" also allows future calls of WebFetch to a.example in this workspace`},
+"always" also allows future calls of WebFetch to a.example in this workspace`},
 		{"HTML as it is", pipeline.Question{
-			Tool: "Bash", Input: json.RawMessage(`{"command":"a \u0026\u0026 b \u003c c \u003E d \\u003c \\\u003c \u00e9"}`),
-		}, `A tool call needs your permission.
-
-Tool: Bash
-
+			Tool: "T", Input: json.RawMessage(`{"command":"a \u0026\u0026 b \u003c c \u003E d \\u003c \\\u003c \u00e9"}`),
+		}, `T: {"command":"a && b < c > d \\u003c \\< \u00e9"}
+asks because: it was not allowed before
+accepting: this call once
 Input:
 {
   "command": "a && b < c > d \\u003c \\< \u00e9"
-}
-
-Accepting allows this call once.`},
+}`},
 		{"nothing hides", pipeline.Question{
-			Tool: "B\x1b[2Kash", Title: "x\nWhy you are asked: no reason", Reason: "r\u202eevil", Always: "y\r\nz\u200b",
+			Tool: "B\x1b[2Kash", Subject: "x\naccepting: nothing\u202e", Title: "x\nasks because: no reason", Reason: "r\u202eevil", Always: "y\r\nz\u200b",
 			Input: json.RawMessage("{\"a\u202e\":\"\u2028\\n\u00a0\x7f\xff\U000e0041\"}"),
-		}, `A tool call needs your permission.
-
-Tool: B\x1b[2Kash
-What it does: x\nWhy you are asked: no reason
-Why you are asked: r\u202eevil
-
+		}, `B\x1b[2Kash: x\naccepting: nothing\u202e
+asks because: r\u202eevil
+accepting: this call once
+Described as: x\nasks because: no reason
 Input:
 {
   "a\u202e": "\u2028\n\u00a0\x7f\xff\U000e0041"
 }
 
-Accepting allows this call once. "always" also allows y\r\nz\u200b`},
+"always" also allows y\r\nz\u200b`},
 		{"a preview instead of the input", pipeline.Question{
-			Tool: "Write", Input: json.RawMessage(`{"content":"b"}`), Always: "future changes to /etc/hosts in this workspace",
+			Tool: "Write", Subject: "/etc/hosts", Input: json.RawMessage(`{"content":"b"}`), Always: "future changes to /etc/hosts in this workspace",
 			Preview: tools.Preview{Text: "/etc/hosts, what changes:\n-\ta\x1b\u202e\n+b\n"},
-		}, `A tool call needs your permission.
-
-Tool: Write
-
+		}, `Write: /etc/hosts
+asks because: it was not allowed before
+accepting: this call once
 Change:
 /etc/hosts, what changes:
 -	a\x1b\u202e
 +b
 
-Accepting allows this call once. "always" also allows future changes to /etc/hosts in this workspace`},
+"always" also allows future changes to /etc/hosts in this workspace`},
 		{"a preview that leaves something out", pipeline.Question{
 			Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+b", Partial: true},
-		}, `A tool call needs your permission.
-
-Tool: Write
-
+		}, `Write: {}
+asks because: it was not allowed before
+accepting: this call once
 Caution: not all of the change is shown. The SHA-256 of the whole input is 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a.
-
 Change:
-+b
-
-Accepting allows this call once.`},
-		{"no JSON", pipeline.Question{Tool: "T", Input: json.RawMessage("x\ny")}, `A tool call needs your permission.
-
-Tool: T
-
++b`},
+		{"no JSON", pipeline.Question{Tool: "T", Input: json.RawMessage("x\ny")}, `T: x\ny
+asks because: it was not allowed before
+accepting: this call once
 Input:
-x\ny
-
-Accepting allows this call once.`},
+x\ny`},
 	} {
-		if diff := cmp.Diff(tc.want, form(tc.q).Message); diff != "" {
+		got := form(tc.q).Message
+		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		for _, line := range strings.Split(got, "\n")[:3] {
+			if utf8.RuneCountInString(line) > 110 {
+				t.Errorf("%s: a line of %d characters: %s", tc.name, utf8.RuneCountInString(line), line)
+			}
 		}
 	}
 	for always, want := range map[string]string{
@@ -147,11 +159,11 @@ func TestLongForm(t *testing.T) {
 		in := input(maxShown + more)
 		text := formText(pipeline.Question{Input: in})
 		sum := fmt.Sprintf("%x", sha256.Sum256(in))
-		caution := fmt.Sprintf("\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %s.\n\nInput:\n{\n", more, sum)
-		if !strings.Contains(text, caution) || !strings.Contains(text, fmt.Sprintf("é\n[%d characters not shown]\né", more)) || !strings.Contains(text, "é\"\n}\n\nAccepting") {
+		caution := fmt.Sprintf("\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %s.\nInput:\n{\n", more, sum)
+		if !strings.Contains(text, caution) || !strings.Contains(text, fmt.Sprintf("é\n[%d characters not shown]\né", more)) || !strings.Contains(text, "é\"\n}") {
 			t.Errorf("%d more: %.600s", more, text)
 		}
-		if n := strings.Count(text, "é"); n != maxShown-len("{\n  \"a\": \"\"\n}") {
+		if n := strings.Count(text[strings.Index(text, "Input:"):], "é"); n != maxShown-len("{\n  \"a\": \"\"\n}") {
 			t.Errorf("%d more: %d characters are shown", more, n)
 		}
 	}

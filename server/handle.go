@@ -12,6 +12,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/host"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
@@ -24,6 +25,7 @@ import (
 type incoming struct {
 	method    string
 	profile   *session.Profile // that of the URL
+	handle    string           // of its session, if it names one so; "": none
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer
@@ -137,7 +139,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		}
 		return nil, err
 	}
-	result, err := s.result(resp)
+	result, err := s.result(resp, host.Of(in.conv.session.View().Client))
 	if err != nil {
 		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
 		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. The server's log has the details."), nil

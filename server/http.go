@@ -15,6 +15,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/session"
 )
 
@@ -213,6 +214,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail.write(w)
 		return
 	}
+	if m.method == string(mcp.MethodServerDiscover) && host.Of(m.client).Forgets {
+		// It goes on with initialize, and has a session.
+		fail := &httpFailure{status: http.StatusOK, rpc: &rpcError{
+			code: mcp.METHOD_NOT_FOUND, text: "this server keeps what a client does in a session: begin with initialize", id: m.rawID}}
+		fail.write(w)
+		return
+	}
 	session := ""
 	if !modern && m.method != string(mcp.MethodInitialize) {
 		// The library opens a session for any id in a GET.
@@ -259,7 +267,7 @@ const noCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{
 // serve lets the library serve a request with the message data. If session is
 // not empty, it must be open, or the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
-	in := &incoming{method: m.method, profile: e.profile, arguments: m.apart}
+	in := &incoming{method: m.method, profile: e.profile, handle: m.handle, arguments: m.apart}
 	if e.s.isSkillMethod(m) {
 		in.extra = sync.OnceValue(func() []byte { return e.s.skillAnswer(m, data) })
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"maps"
 	"regexp"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 
 // metaSession is the key of the handle of a session in _meta. Requests of protocol 2026-07-28
 // over HTTP belong to no session. Each result has a handle. A client that sends it with later
-// requests has a session for itself, with background tasks, events and so on.
+// requests has a session for itself, as in earlier protocols.
 const metaSession = "mcp-toolset/session"
 
 var sessionHandle = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -60,47 +58,95 @@ func offerHandle(r *mcp.CallToolResult, v session.View) {
 // handles holds the sessions of handles. Their clients never end them.
 type handles struct {
 	mu sync.Mutex
-	of map[session.Owner]*handled
+	of map[handleKey]*handled
 }
+
+// handleKey identifies the session of a handle: one of a profile is not that of another.
+type handleKey struct {
+	handle  string
+	profile *session.Profile
+}
+
+func keyOf(in *incoming) handleKey { return handleKey{in.handle, in.profile} }
 
 type handled struct {
-	view session.View
-	used time.Time
+	conv   *conversation
+	used   time.Time
+	active int // requests in progress
 }
 
-// use records a use of a session. If there are too many, it returns the least recently
-// used one, which ends.
-func (h *handles) use(v session.View, now time.Time) (ended []session.View) {
+// keep returns the conversation of a request with a handle. It ends others if there are too many.
+func (s *Server) keep(in *incoming) *conversation {
+	conv, ended := s.handles.enter(keyOf(in), time.Now(), func() *conversation {
+		c := s.open(httpPrincipal, true, in.profile)
+		c.session.Narrow(in.handle)
+		return c
+	})
+	for _, c := range ended {
+		s.close(c)
+	}
+	return conv
+}
+
+// enter returns the conversation of a handle, which open makes if there is none. If there are too
+// many, it returns the least recently used one, which ends.
+func (h *handles) enter(key handleKey, now time.Time, open func() *conversation) (conv *conversation, ended []*conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if one := h.of[v.Owner()]; one != nil {
-		one.used = now
+	one := h.of[key]
+	if one == nil {
+		if len(h.of) >= maxSessions {
+			ended = h.drop(func(a, b *handled) bool { return a.used.Before(b.used) })
+		}
+		if h.of == nil {
+			h.of = map[handleKey]*handled{}
+		}
+		one = &handled{conv: open()}
+		h.of[key] = one
+	}
+	one.used = now
+	one.active++
+	return one.conv, ended
+}
+
+// drop removes the first of the unused conversations in an order. The caller holds mu.
+func (h *handles) drop(before func(a, b *handled) bool) []*conversation {
+	var first handleKey
+	for key, one := range h.of {
+		if one.active == 0 && (h.of[first] == nil || before(one, h.of[first])) {
+			first = key
+		}
+	}
+	if h.of[first] == nil {
 		return nil
 	}
-	if len(h.of) >= maxSessions {
-		oldest := slices.MinFunc(slices.Collect(maps.Values(h.of)), func(a, b *handled) int { return a.used.Compare(b.used) })
-		delete(h.of, oldest.view.Owner())
-		ended = append(ended, oldest.view)
-	}
-	if h.of == nil {
-		h.of = map[session.Owner]*handled{}
-	}
-	h.of[v.Owner()] = &handled{v, now}
-	return ended
+	conv := h.of[first].conv
+	delete(h.of, first)
+	return []*conversation{conv}
 }
 
-// idle returns the sessions that were not used for sessionIdle, which end. It counts those for
-// which listens returns true as used.
-func (h *handles) idle(now time.Time, listens func(session.Owner) bool) (ended []session.View) {
+// leave ends a request of a handle.
+func (h *handles) leave(key handleKey, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for o, one := range h.of {
+	if one := h.of[key]; one != nil {
+		one.active--
+		one.used = now
+	}
+}
+
+// idle returns the conversations that were not used for sessionIdle, which end. It counts those for
+// which listens returns true as used.
+func (h *handles) idle(now time.Time, listens func(session.Owner) bool) (ended []*conversation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, one := range h.of {
 		switch {
-		case listens(o):
+		case one.active > 0 || listens(one.conv.session.View().Owner()):
 			one.used = now
 		case now.Sub(one.used) >= sessionIdle:
-			delete(h.of, o)
-			ended = append(ended, one.view)
+			delete(h.of, key)
+			ended = append(ended, one.conv)
 		}
 	}
 	return ended
@@ -115,8 +161,8 @@ func (s *Server) endIdle(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			for _, v := range s.handles.idle(now, s.subscribers.has) {
-				s.ended(v)
+			for _, c := range s.handles.idle(now, s.subscribers.has) {
+				s.close(c)
 			}
 		}
 	}

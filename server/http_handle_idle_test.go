@@ -9,53 +9,56 @@ import (
 	"mcp-toolset/session"
 )
 
-// handleView returns the view of a request with a handle.
-func handleView(h string) session.View {
+// keptView returns the view of a session with a handle.
+func keptView(h string) session.View { return keptConv(h).session.View() }
+
+func keptConv(h string) *conversation {
 	s := session.New(session.Config{ID: "9", Principal: "p", Stateless: true})
 	s.Narrow(h)
-	return s.View()
+	return &conversation{session: s, asked: newQuestions()}
 }
 
 // TestHandlesEnd checks that the session of a handle ends when it was not used for long, unless
-// its client listens.
+// its client listens or a request is in progress.
 func TestHandlesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ended := &Server{}, make(chan string, 10)
-		s.SessionEnded = func(v session.View) { ended <- v.Handle }
-		s.subscribers.of = map[session.Owner]map[string]func(){}
-		s.subscribers.add(handleView("listens").Owner(), "c", func() {})
-		use := func(h string) {
-			of := session.New(session.Config{ID: "9", Principal: "p", Stateless: true})
-			if h != "" {
-				of.Narrow(h)
+		var h handles
+		use := func(name string, ends bool) {
+			key := handleKey{handle: name}
+			h.enter(key, time.Now(), func() *conversation { return keptConv(name) })
+			if ends {
+				h.leave(key, time.Now())
 			}
-			s.used(of)
 		}
-		for _, h := range []string{"a", "b", "listens", ""} {
-			use(h)
+		listening := true
+		idle := func() (names []string) {
+			for _, c := range h.idle(time.Now(), func(o session.Owner) bool { return listening && o == keptView("listens").Owner() }) {
+				names = append(names, c.session.View().Handle)
+			}
+			return names
 		}
-		go s.endIdle(t.Context())
+		for _, name := range []string{"a", "b", "listens"} {
+			use(name, true)
+		}
+		use("runs", false)
 		time.Sleep(sessionIdle - time.Minute)
-		use("b")
-		synctest.Wait()
-		if len(ended) != 0 {
-			t.Errorf("%s has ended", <-ended)
+		use("b", true)
+		if got := idle(); got != nil {
+			t.Errorf("ended: %v", got)
 		}
 		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		if len(ended) != 1 || <-ended != "a" {
-			t.Error("a has not ended, or another one has")
+		if got := fmt.Sprint(idle()); got != "[a]" {
+			t.Errorf("ended: %s", got)
 		}
 		time.Sleep(sessionIdle)
-		synctest.Wait()
-		if len(ended) != 1 || <-ended != "b" {
-			t.Error("b has not ended, or another one has")
+		if got := fmt.Sprint(idle()); got != "[b]" {
+			t.Errorf("ended: %s", got)
 		}
-		s.subscribers.add(handleView("listens").Owner(), "c", nil)
-		time.Sleep(sessionIdle + time.Minute)
-		synctest.Wait()
-		if len(ended) != 1 || <-ended != "listens" || len(s.handles.of) != 0 {
-			t.Error("the one that listened has not ended")
+		listening = false
+		h.leave(handleKey{handle: "runs"}, time.Now())
+		time.Sleep(sessionIdle)
+		if got := idle(); len(got) != 2 || len(h.of) != 0 {
+			t.Errorf("ended: %v", got)
 		}
 	})
 }
@@ -64,14 +67,22 @@ func TestHandlesEnd(t *testing.T) {
 func TestHandlesMany(t *testing.T) {
 	var h handles
 	at := time.Now()
+	enter := func(name string, i int) []*conversation {
+		key := handleKey{handle: name}
+		_, ended := h.enter(key, at.Add(time.Duration(i)), func() *conversation { return keptConv(name) })
+		if name != "1" { // which is in use
+			h.leave(key, at.Add(time.Duration(i)))
+		}
+		return ended
+	}
 	for i := range maxSessions {
-		if ended := h.use(handleView(fmt.Sprint(i)), at.Add(time.Duration(i))); ended != nil {
+		if ended := enter(fmt.Sprint(i), i); ended != nil {
 			t.Fatalf("%v", ended)
 		}
 	}
-	h.use(handleView("0"), at.Add(maxSessions))
-	ended := h.use(handleView("x"), at.Add(maxSessions+1))
-	if len(ended) != 1 || ended[0].Handle != "1" || len(h.of) != maxSessions {
+	enter("0", maxSessions)
+	ended := enter("x", maxSessions+1)
+	if len(ended) != 1 || ended[0].session.View().Handle != "2" || len(h.of) != maxSessions {
 		t.Errorf("%d have ended, %d are left", len(ended), len(h.of))
 	}
 }

@@ -85,6 +85,8 @@ func (m *sessions) attach(in *incoming, id string) {
 	if h := m.byID[id]; h != nil {
 		h.conv.session.SetProfile(in.profile) // it is new: enter has joined other requests
 		m.join(in, in.request, h)
+	} else if in.handle != "" {
+		in.conv = m.s.keep(in)
 	} else {
 		in.conv = m.s.open(httpPrincipal, true, in.profile)
 	}
@@ -110,6 +112,8 @@ func (m *sessions) leave(in *incoming) {
 	delete(m.live, r)
 	h := r.session
 	switch {
+	case h == nil && in.conv != nil && in.handle != "":
+		m.s.handles.leave(keyOf(in), time.Now())
 	case h == nil && in.conv != nil:
 		m.s.close(in.conv)
 	case h != nil && !r.serverStream:

@@ -158,6 +158,12 @@ func (m *sessions) willEnd(id string) bool {
 func (m *sessions) closeAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.s.handles.mu.Lock()
+	for key, one := range m.s.handles.of {
+		delete(m.s.handles.of, key)
+		m.s.close(one.conv)
+	}
+	m.s.handles.mu.Unlock()
 	for id, h := range m.byID {
 		if h.active > 0 {
 			m.s.close(h.conv)

@@ -398,6 +398,22 @@ func TestStatelessRemembersNothing(t *testing.T) {
 	if got := call(two, "Look", `{"name":"x"}`); !strings.Contains(got, "loaded: false") {
 		t.Errorf("another session: %s", got)
 	}
+	// A handle makes a session: what a request with it changes holds for the next one.
+	for _, handle := range []string{"h1", "h2"} {
+		kept := func(tool string) string {
+			t.Helper()
+			_, _, body := w.do("POST", w.url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"name":%q},%s}}`,
+				tool, handle, strings.Replace(modernMeta, "{", `{"mcp-toolset/session":"`+handle+`",`, 1)), modern("tools/call", tool)...)
+			return body
+		}
+		if got := kept("Look"); !strings.Contains(got, "loaded: false") {
+			t.Errorf("before: %s", got)
+		}
+		kept("Finish")
+		if got := kept("Look"); !strings.Contains(got, "loaded: true") {
+			t.Errorf("with the handle %s: %s", handle, got)
+		}
+	}
 	// A stored result may be read by its own session, or for a request without one by any
 	// other such request.
 	for _, owner := range []string{"", one} {

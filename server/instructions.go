@@ -100,10 +100,14 @@ func instructions(roots []string, r *tools.Registry, p *session.Profile, how too
 // all names fit, it gives only the number of tools of each upstream server. It
 // returns "" if all tools are listed.
 func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, room int) string {
-	const lead = "\nFurther tools, found with ToolSearch and called with CallTool or by name: "
 	if !how.Searches() {
 		return ""
 	}
+	lead := "\nFurther tools, found with ToolSearch and called with CallTool"
+	if how == tools.DeferLegacyList {
+		lead += ", or by name once found"
+	}
+	lead += ": "
 	room -= len(lead) + 1
 	own, of := unlisted(r, p, how)
 	all := own

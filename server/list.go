@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -39,7 +41,10 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 			loaded = conv.session.View().Loaded
 		}
 	}
-	listed := s.Registry.ListedFor(s.profile(ctx), how, loaded)
+	has := host.Of(clientName(ctx)).Has
+	listed := slices.DeleteFunc(s.Registry.ListedFor(s.profile(ctx), how, loaded), func(t *tools.Tool) bool {
+		return slices.Contains(has, t.Feature) && !s.Registry.Switched(t.Feature)
+	})
 	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
 		s.Log.Error("a tool cannot be listed", "error", err.Error())
@@ -48,6 +53,17 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 		list = withViews(list, listed)
 	}
 	result.Tools, result.NextCursor = list, ""
+}
+
+// clientName returns the name of the client of a request, as it sent it, or "".
+func clientName(ctx context.Context) string {
+	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+		return info.ClientInfo.Name
+	}
+	if conv := callFrom(ctx).conv; conv != nil {
+		return conv.session.View().Client
+	}
+	return ""
 }
 
 // definitions returns the definitions of tools in tools/list for a deferral.

@@ -26,6 +26,8 @@ type message struct {
 	cancels  string // canonical id that notifications/cancelled names
 	cause    error  // of that cancel: context.Canceled or tools.ErrGaveUp
 	protocol string // protocol version in _meta; "" before 2026-07-28
+	handle   string // of a session, in _meta; "": none, or not a valid one
+	client   string // name of the client in _meta; "": none
 
 	result json.RawMessage // of a response; nil for an error
 
@@ -76,7 +78,7 @@ var (
 	messageKeys = strictjson.NewKeys("jsonrpc", "id", "method", "params", "result", "error")
 	paramsKeys  = strictjson.NewKeys("name", "arguments", "_meta", "requestId", "reason", "protocolVersion", "inputResponses", "requestState")
 	replyKeys   = strictjson.NewKeys(permissionKey, formKey)
-	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion)
+	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, metaSession)
 )
 
 // readMessage parses the envelope of a message strictly. Arguments are checked
@@ -165,6 +167,12 @@ func (m *message) readParams(raw json.RawMessage) error {
 			return fmt.Errorf("_meta: %w", err)
 		}
 		_ = json.Unmarshal(fields[mcp.MetaKeyProtocolVersion], &m.protocol) // the library refuses another type
+		var info struct{ Name string }
+		_ = json.Unmarshal(fields[mcp.MetaKeyClientInfo], &info) // likewise
+		m.client = info.Name
+		if _ = json.Unmarshal(fields[metaSession], &m.handle); !sessionHandle.MatchString(m.handle) {
+			m.handle = "" // narrow refuses it
+		}
 	}
 	if m.isCancel() {
 		if m.cancels, err = canonicalID(params["requestId"]); err != nil {

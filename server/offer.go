@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -20,13 +20,6 @@ type offer struct {
 	fixed    bool           // tools were listed
 	notified int            // number of list changes that the client was notified of
 }
-
-// deferringClients lists the names at initialize of clients that defer tools
-// themselves.
-var deferringClients = []string{claudeCode}
-
-// claudeCode is the name of Claude Code as a client.
-const claudeCode = "claude-code"
 
 // offered returns how tools are offered to the client of a request. For a
 // client that has not initialized, Config.Defers decides. A request without a
@@ -64,7 +57,7 @@ func (s *Server) offerTo(ctx context.Context, name string) tools.Deferral {
 	if s.Registry.Deferral() == tools.DeferAuto && conv != nil {
 		conv.offer.mu.Lock()
 		if !conv.offer.fixed {
-			s.decide(ctx, &conv.offer, s.Defers || defersTools(name))
+			s.decide(ctx, &conv.offer, s.Defers || host.Of(name).Defers)
 		}
 		conv.offer.mu.Unlock()
 	}
@@ -77,11 +70,6 @@ func (s *Server) offerTo(ctx context.Context, name string) tools.Deferral {
 func (s *Server) decide(ctx context.Context, o *offer, defers bool) {
 	o.deferral = s.Registry.View(s.profile(ctx)).Resolve(tools.DeferAuto, defers)
 	o.notified = s.last.changed(o.deferral)
-}
-
-// defersTools reports whether the client with this name defers tools itself.
-func defersTools(name string) bool {
-	return slices.ContainsFunc(deferringClients, func(known string) bool { return strings.EqualFold(known, name) })
 }
 
 // fix records that tools were listed.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -28,9 +29,12 @@ type answered map[[sha256.Size]byte]json.RawMessage
 type rounder struct {
 	rounds  *rounds
 	binding binding
+	unseen  func(result json.RawMessage, after time.Duration) bool
 
 	state any // InputRequired.State of the pipeline
 	used  int // number of questions that the call has ended with so far
+
+	byClient [sha256.Size]byte // digest of a question that the client answered for the user
 
 	mu      sync.Mutex
 	answers answered
@@ -50,7 +54,11 @@ func (r *rounder) resume(state string, responses mcp.InputResponses) error {
 	}
 	r.state, r.used, r.answers = n.state, n.used, n.answers
 	if response, given := responses[n.key]; given {
-		r.answers[n.question], _ = response.MarshalJSON() // the bytes as they arrived
+		answer, _ := response.MarshalJSON() // the bytes as they arrived
+		if r.unseen(answer, time.Since(n.asked)) {
+			r.byClient = n.question
+		}
+		r.answers[n.question] = answer
 	}
 	return nil
 }
@@ -67,7 +75,10 @@ func (r *rounder) ask(ctx context.Context, q question) (result json.RawMessage, 
 	r.times[q.digest]++
 	q.digest = digest(q.digest[:], binary.BigEndian.AppendUint64(nil, uint64(r.times[q.digest])))
 	if result, answered := r.answers[q.digest]; answered {
-		return result, "", nil
+		if q.digest == r.byClient {
+			how = pipeline.Unseen
+		}
+		return result, how, nil
 	}
 	if r.used >= maxQuestions {
 		return nil, pipeline.Cancelled, nil

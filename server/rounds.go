@@ -47,6 +47,7 @@ type round struct {
 	answers  answered // to the earlier questions
 	size     int
 	number   uint64
+	asked    time.Time
 	expires  time.Time
 }
 
@@ -96,7 +97,7 @@ func (r *rounds) add(b binding, n *round) (state string) {
 	var id roundID
 	_, _ = rand.Read(id[:])
 	now := time.Now()
-	n.expires = now.Add(roundLife)
+	n.asked, n.expires = now, now.Add(roundLife)
 	r.mu.Lock()
 	r.count++
 	n.number = r.count

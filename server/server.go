@@ -128,15 +128,18 @@ type Server struct {
 	Config
 	mcp      *mcpserver.MCPServer
 	timeouts timeouts
-	maxLine  int         // limit of a stdio message, in bytes
-	bodies   *bodyBudget // for bodies of HTTP requests
+	// personTime is the constant of this name; tests answer at once.
+	personTime time.Duration
+	maxLine    int         // limit of a stdio message, in bytes
+	bodies     *bodyBudget // for bodies of HTTP requests
 
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
 	rounds *rounds       // questions that are answered by another call
 
-	subscribers subscribers // to events
-	handles     handles     // sessions of requests with a handle
+	subscribers subscribers      // to events
+	handles     handles          // sessions of requests with a handle
+	reads       *session.Session // what requests without a session and without a handle have read; there is one token
 	run         func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
@@ -149,7 +152,7 @@ func New(c Config) (*Server, error) {
 		c.AskTimeout = DefaultAskTimeout
 	}
 	s := &Server{
-		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
+		Config: c, timeouts: defaultTimeouts, personTime: personTime, reads: session.New(session.Config{}), maxLine: defaultMaxLine, bodies: newBodyBudget(maxSmallBodies, maxBodies-maxSmallBodies),
 		run: c.Pipeline.Run, subscribers: subscribers{of: map[session.Owner]map[string]func(){}},
 	}
 	var err error
@@ -209,7 +212,7 @@ type conversation struct {
 // open starts a conversation. A stateless one lasts for one request and shares
 // the stored results of its principal. p is its profile; nil: all tools.
 func (s *Server) open(principal string, stateless bool, p *session.Profile) *conversation {
-	c := s.openWith(session.Config{Principal: principal, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p})
+	c := s.openWith(session.Config{Principal: principal, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p, Reads: s.reads})
 	if s.Resume != nil && !stateless {
 		if m := s.Resume(c.session.View()); m != nil {
 			c.session.Apply(session.Effect{Move: m})
@@ -241,15 +244,7 @@ func (s *Server) openWith(config session.Config) *conversation {
 // used reports the use of a session.
 func (s *Server) used(of *session.Session) {
 	v := of.View()
-	if v.Stateless && v.Handle == "" {
-		return
-	}
-	if v.Stateless {
-		for _, v := range s.handles.use(v, time.Now()) {
-			s.ended(v)
-		}
-	}
-	if s.SessionUsed != nil {
+	if !v.Forgets() && s.SessionUsed != nil {
 		s.SessionUsed(v)
 	}
 }
@@ -266,7 +261,7 @@ func (s *Server) ended(v session.View) {
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)
-	if v := c.session.View(); !v.Stateless {
+	if v := c.session.View(); !v.Forgets() {
 		s.ended(v)
 	}
 }

@@ -153,6 +153,7 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.personTime = 0 // the clients of most tests answer at once
 	return s, root
 }
 

@@ -12,6 +12,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/host"
 )
 
 // channelCapability is the experimental capability of a server, or a client, with a channel.
@@ -30,7 +31,7 @@ func (s *Server) experimental() []mcpserver.ServerOption {
 // with a channel does not offer a later one (see accept).
 func (c *stdioConn) acceptsChannel() bool {
 	caps := c.client.GetClientCapabilities()
-	return caps.Experimental[channelCapability] != nil || c.client.GetClientInfo().Name == claudeCode
+	return caps.Experimental[channelCapability] != nil || host.Of(c.client.GetClientInfo().Name).Name == "claude-code"
 }
 
 // channel sends events to the client until ctx ends. While a request is served, its answer

@@ -29,6 +29,10 @@ func (v View) Payer() Owner {
 	return v.Owner()
 }
 
+// Forgets reports whether the session remembers nothing but what its principal has read: it is that
+// of a request without a session and without a handle.
+func (v View) Forgets() bool { return v.Stateless && v.Handle == "" }
+
 // Narrow gives a stateless session a handle. What it starts belongs to the later requests of the
 // principal with the same handle, and to no others.
 func (s *Session) Narrow(handle string) {

@@ -67,13 +67,22 @@ func (r Read) RepeatedBy(later Read) bool {
 
 // Seen returns what the session has seen of the file with this canonical path.
 func (v View) Seen(path string) (Seen, bool) {
-	if v.of == nil {
+	of := v.reader()
+	if of == nil {
 		return Seen{}, false
 	}
-	v.of.mu.Lock()
-	defer v.of.mu.Unlock()
-	s, ok := v.of.reads.seen[path]
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	s, ok := of.reads.seen[path]
 	return s, ok
+}
+
+// reader returns the session that has the records of reads, or nil.
+func (v View) reader() *Session {
+	if v.of != nil && v.Forgets() {
+		return v.of.shared
+	}
+	return v.of
 }
 
 // LastRead returns the latest record of the file with this canonical path.
@@ -81,18 +90,23 @@ func (v View) LastRead(path string) (Read, bool) {
 	return v.read(path, func(Read) bool { return true })
 }
 
-// ReadOf returns the latest record of this range of the file.
+// ReadOf returns the latest record of this range of the file. Of a session that forgets there is
+// none: another model may have made it.
 func (v View) ReadOf(path string, r Range) (Read, bool) {
+	if v.Forgets() {
+		return Read{}, false
+	}
 	return v.read(path, func(had Read) bool { return had.Range == r })
 }
 
 func (v View) read(path string, fits func(Read) bool) (Read, bool) {
-	if v.of == nil {
+	of := v.reader()
+	if of == nil {
 		return Read{}, false
 	}
-	v.of.mu.Lock()
-	defer v.of.mu.Unlock()
-	for _, r := range slices.Backward(v.of.reads.of[path]) {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	for _, r := range slices.Backward(of.reads.of[path]) {
 		if fits(r) {
 			return r, true
 		}

@@ -67,6 +67,30 @@ func TestListeners(t *testing.T) {
 	}
 }
 
+// TestReadsOfForgetting checks that sessions that forget share what was read, and that none takes a
+// text for shown.
+func TestReadsOfForgetting(t *testing.T) {
+	all := New(Config{})
+	one, two := New(Config{Stateless: true, Reads: all}), New(Config{Stateless: true, Reads: all})
+	one.Apply(Effect{Dir: "/elsewhere", Reads: []Read{{Path: "/a", Shown: true}}})
+	if _, ok := two.View().LastRead("/a"); !ok {
+		t.Error("the read is not known")
+	}
+	if _, ok := two.View().Seen("/a"); !ok {
+		t.Error("the file was not seen")
+	}
+	if _, ok := two.View().ReadOf("/a", Range{}); ok {
+		t.Error("another model has the text")
+	}
+	if one.View().Dir != "" {
+		t.Error("the folder was kept")
+	}
+	two.Narrow("h")
+	if _, ok := two.View().LastRead("/a"); ok {
+		t.Error("a session with a handle has the reads of others")
+	}
+}
+
 func TestStatelessTellsNobody(t *testing.T) {
 	s := New(Config{Roots: []string{"/w"}, Stateless: true})
 	s.OnRead(func(r Read) { t.Errorf("told of %+v", r) })

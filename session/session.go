@@ -18,11 +18,13 @@ type Config struct {
 	Principal string   // the user that the transport authenticated; "" for the local user
 	Roots     []string // canonical workspace roots; the first is the initial working directory
 	Results   string   // folder of this session's stored results, which it may read
-	Stateless bool     // for a single request; the session remembers nothing
-	Profile   *Profile // nil: all tools
-	Agent     string   // name of the agent of the server whose session it is; "": the session is a client's
-	Parent    string   // id of the call that started the agent
-	Above     Owner    // of an agent's session: the client's session above it
+	Stateless bool     // for requests that name no session; see View.Forgets
+	// Reads is the session whose records of reads are those of a session that forgets; nil: none.
+	Reads   *Session
+	Profile *Profile // nil: all tools
+	Agent   string   // name of the agent of the server whose session it is; "": the session is a client's
+	Parent  string   // id of the call that started the agent
+	Above   Owner    // of an agent's session: the client's session above it
 }
 
 // Session is the state of one client between calls. It is safe for concurrent
@@ -30,6 +32,7 @@ type Config struct {
 type Session struct {
 	mu        sync.Mutex
 	view      View
+	shared    *Session // Config.Reads
 	reads     reads
 	listeners []*func(Read)
 	loaded    map[string]bool
@@ -37,6 +40,7 @@ type Session struct {
 	onMove    func(roots []string)
 	failures  failures
 	noticed   bool
+	unseen    bool
 	posted    uint64
 	questions questions
 }
@@ -51,7 +55,7 @@ func New(c Config) *Session {
 		v.Dir = c.Roots[0]
 	}
 	s := &Session{
-		view: v, reads: newReads(), loaded: map[string]bool{},
+		view: v, shared: c.Reads, reads: newReads(), loaded: map[string]bool{},
 		questions: questions{slot: make(chan struct{}, 1), put: map[string]bool{}},
 	}
 	s.view.of = s
@@ -73,7 +77,7 @@ type View struct {
 	Roots     []string // workspace roots: absolute, canonical
 	Results   string   // folder of stored results; may not exist yet
 	Outputs   []string // output logs of its commands, which it may read
-	Stateless bool     // the session remembers nothing between calls
+	Stateless bool     // it is that of requests that name no session; see Forgets
 	Planning  bool     // the session is in plan mode
 	Profile   *Profile // the tools that it has; nil: all
 	Agent     string   // name of the agent whose session it is; "": a client's
@@ -99,6 +103,16 @@ func (v View) Loaded(tool string) bool {
 	v.of.mu.Lock()
 	defer v.of.mu.Unlock()
 	return v.of.loaded[tool]
+}
+
+// Unseen reports whether the client has answered its last question for the user.
+func (v View) Unseen() bool {
+	if v.of == nil {
+		return false
+	}
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	return v.of.unseen
 }
 
 // Notice reports whether this is its first call for the session. The caller for
@@ -129,6 +143,13 @@ func (s *Session) SetClient(name string) {
 	if s.view.Client == "" {
 		s.view.Client = name
 	}
+}
+
+// SetUnseen sets whether the client has answered its last question for the user.
+func (s *Session) SetUnseen(unseen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unseen = unseen
 }
 
 // SetProfile sets the profile of a session without one, before its first call.
@@ -168,8 +189,8 @@ func (e Effect) IsZero() bool {
 	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded && e.Planning == nil && !e.AcceptEdits && e.Move == nil
 }
 
-// Apply changes the session and then calls the listeners. For a stateless
-// session it does nothing.
+// Apply changes the session and then calls the listeners. Of a session that forgets, it only
+// keeps what was read, in Config.Reads.
 func (s *Session) Apply(e Effect) {
 	done := s.apply(e)
 	for _, tell := range done.listeners {
@@ -201,7 +222,13 @@ func (s *Session) OnLoaded(f func()) {
 func (s *Session) apply(e Effect) (done applied) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.view.Stateless || e.IsZero() {
+	if e.IsZero() {
+		return done
+	}
+	if s.view.Forgets() {
+		if s.shared != nil {
+			s.shared.Apply(Effect{Reads: e.Reads, Unread: e.Unread})
+		}
 		return done
 	}
 	if e.Move != nil {

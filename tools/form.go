@@ -14,4 +14,5 @@ type Form struct {
 type FormReply struct {
 	Action  string
 	Content json.RawMessage // only with accept; nil: none
+	Unseen  bool            // with cancel: the client answered for the user
 }

@@ -242,6 +242,12 @@ func (c *Catalogue) For(how Deferral) *Catalogue {
 // Deferral returns how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
+// Switched reports whether a feature was switched on or off, by the settings or the command line.
+func (r *Registry) Switched(feature string) bool {
+	_, set := r.gates.Features[feature]
+	return set
+}
+
 // absenceReason returns the reason a tool is absent, "" if it is offered, and whether it may
 // be offered later.
 func (g Gates) absenceReason(t *Tool) (reason string, later bool) {

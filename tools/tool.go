@@ -211,6 +211,19 @@ func (t *Tool) InputSchema() (json.RawMessage, error) {
 	return s.rawIn, nil
 }
 
+// HasInput reports whether the tool's input has a property with this name.
+func (t *Tool) HasInput(name string) bool {
+	s, err := t.schemas()
+	if err != nil {
+		return false
+	}
+	if s.in.Properties[name] != nil {
+		return true
+	}
+	var foreign struct{ Properties map[string]json.RawMessage }
+	return json.Unmarshal(s.rawIn, &foreign) == nil && foreign.Properties[name] != nil
+}
+
 // OutputSchema is the JSON Schema of Response.Structured.
 func (t *Tool) OutputSchema() (json.RawMessage, error) {
 	s, err := t.schemas()

@@ -16,12 +16,15 @@ const (
 	// maxDefinitions is the limit for the definitions in an answer, in bytes. With the notes after
 	// them the answer stays below the limit of a result.
 	maxDefinitions = 60_000
-	maxLine        = 200 // limit of a description, in characters
-	maxShown       = 60  // limit of a text from the call, in characters
-	mostNamed      = 100 // limit of further hits that are named
-	maxMissing     = 10  // limit of missing names that are explained
-	mostLines      = 10  // limit of servers without connection that are named
-	mostHint       = 20  // limit of servers that are suggested as a query
+	maxLine        = 200  // limit of a description in short, in characters
+	maxDescription = 2000 // limit of the whole description of a tool of an upstream server, in characters
+	mostWhole      = 2    // limit of hits of a search with the whole description
+	mostSchemas    = 3    // limit of hits of a search with the input schema
+	maxShown       = 60   // limit of a text from the call, in characters
+	mostNamed      = 100  // limit of further hits that are named
+	maxMissing     = 10   // limit of missing names that are explained
+	mostLines      = 10   // limit of servers without connection that are named
+	mostHint       = 20   // limit of servers that are suggested as a query
 )
 
 // answer returns the result of the call.
@@ -31,7 +34,7 @@ func (f *found) answer() tools.Result[Output] {
 	var b strings.Builder
 	start := f.catalogue.FromStart()
 	for i, t := range f.hits {
-		h, whole := describe(t)
+		h, whole := f.describe(i, t)
 		text := h.text()
 		if b.Len()+len(text) > maxDefinitions && i > 0 {
 			for _, t := range f.hits[i:] {
@@ -60,15 +63,30 @@ func (f *found) answer() tools.Result[Output] {
 		b.WriteString("[" + n + "]\n")
 	}
 	if len(out.Tools) > 0 {
-		fmt.Fprintf(&b, "Call a tool by its name, or with CallTool {\"name\": %q, \"arguments\": {...}}.", out.Tools[0].Name)
+		with := "CallTool"
+		if f.hits[0].Hints.ReadOnly {
+			with = "CallReadOnlyTool"
+		}
+		fmt.Fprintf(&b, "Call it with %s {\"name\": %q, \"arguments\": {...}}.", with, out.Tools[0].Name)
+		if f.byName {
+			b.WriteString(" It can be called by its name, too.")
+		}
 	}
 	out.text = strings.TrimSuffix(b.String(), "\n")
 	return tools.Result[Output]{Data: out, Effect: effect}
 }
 
-// describe returns the hit for a tool. whole is false if the input schema is left out.
-func describe(t *tools.Tool) (h Hit, whole bool) {
+// describe returns hit i, with the whole description if the tool was selected or is one of the
+// best. whole is false if the input schema is left out.
+func (f *found) describe(i int, t *tools.Tool) (h Hit, whole bool) {
 	h = Hit{Name: t.Name, Server: plain.Line(t.Server), Description: line(t), Notice: plain.Line(t.Notice)}
+	if f.query.selects || i < mostWhole {
+		h.Description = description(t)
+	}
+	if !f.query.selects && i >= mostSchemas {
+		h.short = true
+		return h, false
+	}
 	raw, err := t.InputSchema()
 	if err == nil {
 		h.InputSchema, err = plain.JSON(raw)
@@ -78,6 +96,19 @@ func describe(t *tools.Tool) (h Hit, whole bool) {
 		return h, false
 	}
 	return h, true
+}
+
+// description returns the whole description of a tool. It is one line if it comes from an
+// upstream server.
+func description(t *tools.Tool) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(t.Prompt, ""))
+	switch {
+	case text == "":
+		return line(t)
+	case t.Server != "":
+		return plain.Cut(plain.Text(strings.Join(strings.Fields(text), " ")), maxDescription)
+	}
+	return text
 }
 
 // line returns one line that describes a tool: the first sentence of its description, or
@@ -99,9 +130,12 @@ func (h *Hit) text() string {
 	} else {
 		fmt.Fprintf(&b, "%s, of the server %s, described as: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
 	}
-	if h.InputSchema != "" {
+	switch {
+	case h.InputSchema != "":
 		b.WriteString("Input schema: " + h.InputSchema + "\n")
-	} else {
+	case h.short:
+		fmt.Fprintf(&b, "[select:%s returns the whole description and the input schema]\n", h.Name)
+	default:
 		b.WriteString("[its input schema is too long to show here; call it, and the error explains what is wrong with the arguments]\n")
 	}
 	if h.Notice != "" {

@@ -27,23 +27,39 @@ type CallOutput struct{}
 //go:embed call.md
 var callPrompt string
 
+//go:embed callreadonly.md
+var callReadOnlyPrompt string
+
 // CallTool returns the tool CallTool. Its calls become calls of other tools through Unwrap.
 func CallTool() *tools.Tool {
-	return tools.MustBuild(tools.Def[CallInput, CallInput, CallOutput]{
-		Name:          "CallTool",
-		Title:         "Call a tool",
-		Prompt:        callPrompt,
-		SearchHint:    "call a tool that is not listed",
-		Description:   func(in CallInput) string { return "Call the tool " + in.Name },
-		Loading:       tools.LoadAlways,
-		Finder:        true,
-		Unwrap:        unwrap,
-		IsDestructive: tools.Always[CallInput](),
-		IsOpenWorld:   tools.Always[CallInput](),
+	d := caller("CallTool", "Call a tool", callPrompt)
+	d.IsDestructive = tools.Always[CallInput]()
+	return tools.MustBuild(d)
+}
+
+// CallReadOnlyTool returns the tool CallReadOnlyTool, which makes only calls that change nothing.
+// It is for clients that decide by the annotations of a tool.
+func CallReadOnlyTool() *tools.Tool {
+	d := caller("CallReadOnlyTool", "Call a tool that only reads", callReadOnlyPrompt)
+	d.IsReadOnly = tools.Always[CallInput]()
+	return tools.MustBuild(d)
+}
+
+func caller(name, title, prompt string) tools.Def[CallInput, CallInput, CallOutput] {
+	return tools.Def[CallInput, CallInput, CallOutput]{
+		Name:        name,
+		Title:       title,
+		Prompt:      prompt,
+		SearchHint:  "call a tool that is not listed",
+		Description: func(in CallInput) string { return "Call the tool " + in.Name },
+		Loading:     tools.LoadAlways,
+		Finder:      true,
+		Unwrap:      unwrap,
+		IsOpenWorld: tools.Always[CallInput](),
 		Call: func(context.Context, *tools.Env, CallInput) (tools.Result[CallOutput], error) {
-			return tools.Result[CallOutput]{}, fault.New("CallTool does nothing by itself and cannot call itself", "Name another tool.")
+			return tools.Result[CallOutput]{}, fault.New(name+" does nothing by itself and cannot call itself", "Name another tool.")
 		},
-	})
+	}
 }
 
 // knownProperties lists the properties of a call, for errors.

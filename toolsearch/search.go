@@ -41,6 +41,8 @@ type Hit struct {
 	Description string `json:"description" jsonschema:"What it does, in the words of its server"`
 	InputSchema string `json:"input_schema,omitempty" jsonschema:"The JSON Schema of its arguments, as JSON text"`
 	Notice      string `json:"notice,omitempty" jsonschema:"What to know before it is used"`
+
+	short bool // the input schema is left out because other tools match better
 }
 
 const (
@@ -56,6 +58,10 @@ const (
 type Options struct {
 	// Catalogue returns the current tools of a profile.
 	Catalogue func(*session.Profile) *tools.Catalogue
+
+	// Listed reports that a found tool is added to the client's list, which can then call it by
+	// its name.
+	Listed bool
 
 	// Skills returns the skills that best match some words, at most most. nil: there are none.
 	Skills func(words []string, most int) []Skill
@@ -134,6 +140,7 @@ type found struct {
 	hits      []*tools.Tool
 	skills    []Skill
 	missing   []string // requested names that were not found
+	byName    bool     // clients can call a tool by its name once it is found
 }
 
 func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *cache) (tools.Result[Output], error) {
@@ -156,6 +163,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 	if _, err := f.catalogue.Lookup(skillTool); err == nil && o.Skills != nil && !in.query.selects {
 		f.skills = o.Skills(slices.Concat(in.query.words, in.query.required), in.MaxResults)
 	}
+	f.byName = o.Listed
 	return f.answer(), nil
 }
 

@@ -80,7 +80,7 @@ func (c *conn) sole() *call {
 	last := c.calls[len(c.calls)-1]
 	for _, other := range c.calls {
 		a, b := other.env.Session, last.env.Session
-		if other != last && (a.ID != b.ID || a.Principal != b.Principal || a.Stateless || b.Stateless || other.env.Elicit == nil) {
+		if other != last && (a.ID != b.ID || a.Principal != b.Principal || a.Forgets() || b.Forgets() || other.env.Elicit == nil) {
 			return nil
 		}
 	}

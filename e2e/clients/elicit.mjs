@@ -38,6 +38,9 @@ async function connected(transport, mode, answer, fn) {
   }
 }
 
+// A client that declines or cancels within 300 ms is taken for one that has not asked its user.
+const person = () => new Promise((r) => setTimeout(r, 400));
+
 const ask = (client, input, options) => client.callTool({ name: 'Ask', arguments: input }, options);
 
 async function stories(label, transport, mode) {
@@ -52,15 +55,16 @@ async function stories(label, transport, mode) {
   ]) {
     await check(`${label}: ${JSON.stringify(answer)}`, async () => {
       const shown = [];
-      const user = (request) => {
+      const user = async (request) => {
         shown.push(request.params);
+        if (answer.action !== 'accept') await person();
         return answer;
       };
       await connected(transport, mode, user, async (client) => {
         const result = await ask(client, want);
         assert(text(result) === `${reply} ${mode === 'legacy' ? 'now' : 'before'}`, `got ${text(result)}`);
         assert(shown.length === 1, `asked ${shown.length} times`);
-        for (const part of ['Tool: Ask', 'Do it', '"text": "it"', 'rm -rf build']) {
+        for (const part of ['Ask: ', 'Do it', '"text": "it"', 'rm -rf build']) {
           assert(shown[0].message.includes(part), `the message lacks ${part}: ${shown[0].message}`);
         }
         const { properties, required } = shown[0].requestedSchema;
@@ -90,7 +94,7 @@ async function stories(label, transport, mode) {
   await check(`${label}: two questions at once`, async () => {
     const user = async (request) => {
       const first = request.params.message.includes('Do first');
-      await new Promise((r) => setTimeout(r, first ? 200 : 0)); // answered in reverse order
+      await new Promise((r) => setTimeout(r, first ? 800 : 400)); // answered in reverse order
       return { action: first ? 'accept' : 'decline' };
     };
     await connected(transport, mode, user, async (client) => {

@@ -155,7 +155,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	if err != nil {
 		return err
 	}
-	find := toolsearch.Options{Catalogue: catalogue}
+	find := toolsearch.Options{Catalogue: catalogue, Listed: p.Deferral == tools.DeferLegacyList}
 	if p.Skills != nil {
 		find.Skills = func(words []string, most int) (out []toolsearch.Skill) {
 			for _, k := range p.Skills.Now().Find(words, most) {

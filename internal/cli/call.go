@@ -92,7 +92,7 @@ func callCommand(host *Host) *cobra.Command {
 // needsTrial reports whether the answer to a call depends on whether BashReadOnly is offered,
 // which a trial of the sandbox decides.
 func needsTrial(tool string) bool {
-	return !slices.Contains(assembly.ToolNames(), tool) || slices.Contains([]string{"BashReadOnly", "CallTool", "ToolSearch"}, tool)
+	return !slices.Contains(assembly.ToolNames(), tool) || slices.Contains([]string{"BashReadOnly", "CallReadOnlyTool", "CallTool", "ToolSearch"}, tool)
 }
 
 // explainFirst explains the call that runs next.

@@ -121,7 +121,7 @@ func (c *common) addOutput(in flagSection, host *Host) {
 	in.text(&c.outputSchema, "output-schema", "", "offer the tool SyntheticOutput, with which the model returns its final result in the form of the JSON schema in `FILE`")
 	in.text(&c.output, "output", "", "write the last result of SyntheticOutput to `FILE`, which is empty until then; needs --output-schema")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
-	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated. todo=off leaves out the work list: TodoWrite, TaskCreate, TaskGet, TaskUpdate and TaskList")
+	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated. The features are plan, schedules, skills, todo (the work list) and worktrees: off leaves out their tools, on lists them also for clients that have their own")
 }
 
 // complete defines the shell completion of a flag. Other flags take files or free text, which a

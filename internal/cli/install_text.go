@@ -140,6 +140,9 @@ func (in *installer) printInstalled(p clients.Place, c *clients.Change, e client
 		b.WriteString("warn      this program is in a temporary folder; copy it to a lasting one and install again\n")
 	}
 	entry(&b, "next", 10, p.Client.Next, helpWidth)
+	if p.Client.Misleads != "" {
+		entry(&b, "misleads", 10, p.Client.Misleads, helpWidth)
+	}
 	if p.Client.BuiltIn != "" {
 		entry(&b, "built-in", 10, p.Client.Title+" has tools of its own for files and commands, and the model sees both. "+p.Client.BuiltIn, helpWidth)
 	}

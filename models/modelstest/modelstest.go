@@ -52,8 +52,9 @@ type Server struct {
 	requests []Request
 }
 
-// New starts a server on this machine for a provider: "anthropic" or "openai". It sends the replies
-// in order, the last of them again and again.
+// New starts a server on this machine for a provider: "anthropic" or "openai", or for the APIs of
+// agent clients "responses" or "gemini". It sends the replies in order, the last of them again and
+// again.
 func New(t testing.TB, provider string, replies ...Reply) *Server {
 	return NewFunc(t, provider, Play(provider, replies...).reply)
 }
@@ -184,8 +185,13 @@ func (b *body) Read(p []byte) (int, error) {
 
 // stream returns an answer as the provider sends it.
 func (s *Server) stream(r Reply) string {
-	if s.provider == "openai" {
+	switch s.provider {
+	case "openai":
 		return chatStream(r)
+	case "responses":
+		return responsesStream(r)
+	case "gemini":
+		return geminiStream(r)
 	}
 	return messagesStream(r)
 }

@@ -175,7 +175,7 @@ func (c *call) moves(dir string) bool {
 func (c *call) folder(dir string, succeeded bool) string {
 	stays := "the working directory is still " + plain.Line(c.env.Session.Dir)
 	switch {
-	case c.env.Session.Stateless:
+	case c.env.Session.Forgets():
 		return stays + ", since this client's requests have no session to keep another in"
 	case !succeeded:
 		return stays + ", since the command failed"

@@ -22,6 +22,7 @@ var inputs = map[string]string{
 	"Bash":             `{"command":"go test ./..."}`,
 	"BashReadOnly":     `{"command":"go vet ./...","description":"Run the checks"}`,
 	"Brief":            `{}`,
+	"CallReadOnlyTool": `{"name":"Read"}`,
 	"CallTool":         `{"name":"Read"}`,
 	"Config":           `{"setting":"mode"}`,
 	"CronCreate":       `{"cron":"0 9 * * *","prompt":"Look at the news"}`,

@@ -101,7 +101,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, worktree.New(o.Worktree)...)
 	list = append(list, cron.New(o.Cron)...)
 	list = append(list, resources.New(o.Resources)...)
-	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
+	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool(), toolsearch.CallReadOnlyTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

@@ -93,6 +93,9 @@ type CreateOutput struct {
 	Schedule Entry `json:"schedule" jsonschema:"The new schedule"`
 }
 
+// feature is the feature of the tools.
+const feature = "schedules"
+
 // The descriptions of the tools.
 var (
 	//go:embed create.md
@@ -106,6 +109,7 @@ var (
 func newCreate(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[CreateInput, CreateInput, CreateOutput]{
 		Name:       "CronCreate",
+		Feature:       feature,
 		Title:      "Schedule a prompt",
 		Prompt:     createPrompt,
 		SearchHint: "schedule cron timer reminder later recurring daily prompt at time",
@@ -169,6 +173,7 @@ type DeleteOutput struct {
 func newDelete(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[DeleteInput, DeleteInput, DeleteOutput]{
 		Name:        "CronDelete",
+		Feature:        feature,
 		Title:       "Delete a schedule",
 		Prompt:      deletePrompt,
 		SearchHint:  "delete remove cancel a cron schedule",
@@ -197,6 +202,7 @@ type ListOutput struct {
 func newList(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
 		Name:              "CronList",
+		Feature:              feature,
 		Title:             "List schedules",
 		Prompt:            listPrompt,
 		SearchHint:        "list scheduled prompts cron schedules timers",

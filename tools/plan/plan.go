@@ -37,6 +37,9 @@ type EnterInput struct {
 	Reason string `json:"reason,omitempty" jsonschema:"Why a plan is needed first"`
 }
 
+// feature is the feature of the tools.
+const feature = "plan"
+
 //go:embed enter.md
 var enterPrompt string
 
@@ -45,6 +48,7 @@ var enterPrompt string
 func NewEnter(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[EnterInput, EnterInput, Output]{
 		Name:         "EnterPlanMode",
+		Feature:      feature,
 		Title:        "Start plan mode",
 		Prompt:       enterPrompt,
 		Loading:      tools.LoadDeferred,
@@ -54,7 +58,7 @@ func NewEnter(o Options) *tools.Tool {
 		IsIdempotent: tools.Always[EnterInput](),
 		Call: func(_ context.Context, env *tools.Env, _ EnterInput) (tools.Result[Output], error) {
 			switch {
-			case env.Session.Stateless:
+			case env.Session.Forgets():
 				return tools.Result[Output]{}, fault.New("plan mode needs a session, and the requests of this client have none", "Explore without changing anything, and present the plan in your answer.")
 			case o.on(env):
 				return tools.Result[Output]{}, fault.New("plan mode is on already", "Explore, then present the plan.")
@@ -70,6 +74,9 @@ func NewEnter(o Options) *tools.Tool {
 		Render: render,
 	})
 }
+
+// asks reports whether the client asks its user.
+func asks(env *tools.Env) bool { return env.Elicit != nil && !env.Session.Unseen() }
 
 // on reports whether the session is in plan mode.
 func (o Options) on(env *tools.Env) bool {
@@ -117,6 +124,7 @@ var exitPrompt string
 func NewExit(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
 		Name:        "ExitPlanMode",
+		Feature:     feature,
 		Title:       "Present a plan",
 		Prompt:      exitPrompt,
 		Loading:     tools.LoadDeferred,
@@ -153,9 +161,19 @@ func (o Options) present(ctx context.Context, env *tools.Env, in ExitInput) (too
 		q.Options = append(q.Options, question.Option{Label: acceptEdits, Description: "plan mode ends, and commands that only make, move or remove files in the workspace also run, contained or not"})
 	}
 	q.Options = append(q.Options, question.Option{Label: decline, Description: "plan mode goes on; other words say what to change"})
-	reply, err := env.AskUser(ctx, []question.Question{q})
-	if err != nil {
-		return out, err
+	var reply question.Reply
+	if env.Elicit != nil {
+		var err error
+		if reply, err = env.AskUser(ctx, []question.Question{q}); err != nil && asks(env) {
+			return out, err
+		}
+	}
+	if !asks(env) {
+		// The model has entered the mode, and nobody could end it.
+		off := false
+		out.Effect = session.Effect{Planning: &off}
+		out.Data = Output{string(o.mode()), "This client cannot ask the user, so plan mode, which you had entered, is off. Present the plan in your reply and end your turn; carry it out once the user agrees."}
+		return out, nil
 	}
 	out.Did = &tools.Did{Answer: reply.Line([]question.Question{q})}
 	answer := question.Answer{}

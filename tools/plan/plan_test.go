@@ -69,6 +69,30 @@ func TestExit(t *testing.T) {
 	}
 }
 
+// TestExitUnasked checks that plan mode, which the model has entered, ends where nobody can be
+// asked.
+func TestExitUnasked(t *testing.T) {
+	planning := true
+	for _, unseen := range []bool{false, true} {
+		w := toolstest.NewWorkspace(t)
+		w.Session.Apply(session.Effect{Planning: &planning})
+		if unseen { // it has a form, and answers by itself
+			w.AskUser = func(context.Context, []question.Question) (question.Reply, error) {
+				w.Session.SetUnseen(true)
+				return question.Reply{}, question.PendingText(1)
+			}
+		}
+		resp, err := w.Call(t.Context(), plan.NewExit(plan.Options{}), `{"plan":"one"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "This client cannot ask the user, so plan mode, which you had entered, is off. Present the plan in your reply and end your turn; carry it out once the user agrees."
+		if got := resp.Content[0].(tools.Text).Text; got != want || w.Session.View().Planning {
+			t.Errorf("unseen %v: %s", unseen, got)
+		}
+	}
+}
+
 const declinedText = "The user declined the plan. Plan mode is on. Ask what to change, then present another plan."
 
 func chosen(labels ...string) question.Reply {

@@ -37,7 +37,7 @@ const (
 // run runs code in its session, which it starts if there is none.
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
 	none := tools.Result[Output]{}
-	if env.Session.Stateless && env.Session.Handle == "" {
+	if env.Session.Forgets() {
 		return none, fault.New("an interpreter keeps its state in a session, and the requests of this client have none", "Use Bash.")
 	}
 	t, notes, err := take(ctx, env, in, o)

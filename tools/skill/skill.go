@@ -51,6 +51,7 @@ func New(o Options) *tools.Tool {
 	}
 	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:        "Skill",
+		Feature:     "skills",
 		Title:       "Load a skill",
 		Prompt:      text,
 		SearchHint:  "load skill instructions slash command workflow",

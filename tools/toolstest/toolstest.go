@@ -140,7 +140,14 @@ func (w *Workspace) Placed(text string) string {
 // and what the session stored.
 func (w *Workspace) Env() *tools.Env {
 	view := w.Session.View()
+	var form func(context.Context, tools.Form) (tools.FormReply, error)
+	if w.AskUser != nil {
+		form = func(context.Context, tools.Form) (tools.FormReply, error) {
+			return tools.FormReply{}, fmt.Errorf("no forms in a tool's own test")
+		}
+	}
 	return &tools.Env{
+		Elicit:  form,
 		Session: view, Patient: true,
 		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
 			if workspace.Containing(w.roots.Paths(), canonical) == "" && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {

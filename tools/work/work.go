@@ -73,7 +73,7 @@ func (o Options) store(v session.View) store {
 // request could belong. A handle is only for its client to know, so its hash is the name.
 func (o Options) name(v session.View) string {
 	switch {
-	case v.Stateless && v.Handle == "":
+	case v.Forgets():
 		return ""
 	case v.Stateless:
 		sum := sha256.Sum256([]byte(v.Handle))

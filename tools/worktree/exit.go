@@ -25,7 +25,7 @@ var exitPrompt string
 
 func newExit(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ExitInput, ExitInput, Output]{
-		Name: "ExitWorktree", Title: "Leave a git worktree", Prompt: exitPrompt,
+		Name: "ExitWorktree", Feature: feature, Title: "Leave a git worktree", Prompt: exitPrompt,
 		Loading: tools.LoadDeferred, SearchHint: "leave git worktree keep or remove branch",
 		Interrupt: tools.Finish,
 		Description: func(in ExitInput) string {
@@ -42,7 +42,7 @@ func newExit(o Options) *tools.Tool {
 			switch {
 			case in.Discard && in.Action != remove:
 				return in, fault.New("discard_changes is only for the action remove", "Leave it out.")
-			case env.Session.Stateless:
+			case env.Session.Forgets():
 				return in, stateless(env)
 			case env.Session.Worktree == nil:
 				return in, fault.New("the session is in no worktree", "EnterWorktree makes one.")

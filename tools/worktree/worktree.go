@@ -42,6 +42,9 @@ type EnterInput struct {
 	Path string `json:"path,omitempty" minLength:"1" jsonschema:"Folder of an existing worktree of this repository to enter"`
 }
 
+// feature is the feature of the tools.
+const feature = "worktrees"
+
 //go:embed enter.md
 var enterPrompt string
 
@@ -49,7 +52,7 @@ var enterPrompt string
 func New(o Options) []*tools.Tool {
 	return []*tools.Tool{
 		tools.MustBuild(tools.Def[EnterInput, EnterInput, Output]{
-			Name: "EnterWorktree", Title: "Enter a git worktree", Prompt: enterPrompt,
+			Name: "EnterWorktree", Feature: feature, Title: "Enter a git worktree", Prompt: enterPrompt,
 			Loading: tools.LoadDeferred, SearchHint: "git worktree branch isolated copy parallel work",
 			Interrupt: tools.Finish,
 			Description: func(in EnterInput) string {
@@ -116,7 +119,7 @@ func (o Options) enter(ctx context.Context, env *tools.Env, in EnterInput) (tool
 }
 
 func stateless(env *tools.Env) error {
-	if !env.Session.Stateless {
+	if !env.Session.Forgets() {
 		return nil
 	}
 	return fault.New("a worktree needs a session, and the requests of this client have none", "Use git worktree in a command, and name the files by their full paths.")

@@ -211,6 +211,15 @@ func (s *Store) TakeReply(r Request) (reply question.Reply, number int) {
 	return i.reply, i.number
 }
 
+// Drop ends questions that wait: their reply has come another way.
+func (s *Store) Drop(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.find(r.key()); i != nil {
+		s.end(i, outcomeReplied)
+	}
+}
+
 // Take returns the number by which the user has approved exactly this call, or 0, and uses up
 // the approval. Of several concurrent calls, only one gets it. Take does not check
 // what is always allowed; call Always after it.

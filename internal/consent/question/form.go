@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/text/plain"
 )
@@ -44,7 +45,77 @@ func Form(questions []Question) (message string, schema json.RawMessage) {
 	if err != nil {
 		panic(err) // cannot happen: strings and numbers only
 	}
-	return Text(questions), schema
+	head, all := head(questions)
+	message = strings.Join(head, "\n")
+	if !all {
+		message += "\n" + Text(questions)
+	}
+	return message, schema
+}
+
+// Columns is the width of a line of a message that clients show, and headLines the number of lines:
+// Claude Code 2.1 shows three lines of a longer message, each cut at the width of its window.
+const (
+	Columns   = 110
+	headLines = 3
+)
+
+// head returns the first lines of a message, which hold the question and the choices. all reports
+// that they hold everything.
+func head(questions []Question) (lines []string, all bool) {
+	if len(questions) != 1 {
+		var headers []string
+		for i, q := range questions {
+			headers = append(headers, plain.Line(q.Header))
+			lines = append(lines, plain.Cut(fmt.Sprintf("%d. %s", i+1, plain.Line(q.Text)), Columns))
+		}
+		first := plain.Cut(fmt.Sprintf("The model asks %d questions: %s", len(questions), strings.Join(headers, ", ")), Columns)
+		return append([]string{first}, lines[:min(len(lines), headLines-1)]...), false
+	}
+	q := questions[0]
+	text := "The model asks: " + plain.Line(q.Text)
+	if n := strings.Count(strings.TrimSpace(q.Body), "\n") + 1; q.Body != "" {
+		text += fmt.Sprintf(" (%s)", count(n, "line"))
+		start, _, _ := strings.Cut(strings.TrimSpace(q.Body), "\n")
+		lines = append(lines, plain.Cut("| "+plain.Line(start), Columns))
+	}
+	if q.MultiSelect {
+		text += " (several may be chosen)"
+	}
+	lines = append([]string{plain.Cut(text, Columns)}, lines...)
+	all = q.Body == "" && lines[0] == text
+	room := headLines - len(lines)
+	choices, fit := packed(q.Options, room, func(o Option) string {
+		if o.Description == "" {
+			return plain.Line(o.Label)
+		}
+		return plain.Line(o.Label) + ": " + plain.Line(o.Description)
+	})
+	if !fit {
+		choices, _ = packed(q.Options, room, func(o Option) string { return plain.Line(o.Label) })
+	}
+	for _, o := range q.Options {
+		fit = fit && o.Preview == ""
+	}
+	return append(lines, choices...), all && fit
+}
+
+// packed returns the options in a number of lines. It reports whether nothing was left out.
+func packed(options []Option, most int, text func(Option) string) (lines []string, fit bool) {
+	fit = true
+	for i, o := range options {
+		one := fmt.Sprintf("%d) %s", i+1, text(o))
+		if short := plain.Cut(one, Columns); short != one {
+			one, fit = short, false
+		}
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last])+3+utf8.RuneCountInString(one) <= Columns {
+			lines[last] += "   " + one
+			continue
+		}
+		lines = append(lines, one)
+	}
+	return lines[:min(most, len(lines))], fit && len(lines) <= most
 }
 
 func choiceField(i int) string    { return fmt.Sprintf("q%d", i+1) }

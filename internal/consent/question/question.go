@@ -209,7 +209,7 @@ func (r Reply) Check(questions []Question) error {
 func PendingText(number int) *fault.Fault {
 	return fault.New(
 		fmt.Sprintf("question %d waits for the user", number),
-		fmt.Sprintf("Ask the user to run `mcp-toolset answer %d` or to answer in `mcp-toolset console`, on the machine of the server. The answer arrives as an event, and exactly this call, sent again, returns it.", number))
+		fmt.Sprintf("Ask it in your reply and end your turn. Or the user runs `mcp-toolset answer %d`, or answers in `mcp-toolset console`, on the machine of the server: an event brings the answer, and exactly this call, sent again, returns it.", number))
 }
 
 // NobodyText returns the fault for questions that no person can answer, with the reason.

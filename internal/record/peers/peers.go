@@ -88,7 +88,7 @@ func (r *Registry) Use(v session.View) {
 // use returns the session and its group. It registers a session that is not known yet. The
 // caller holds mu.
 func (r *Registry) use(v session.View) (*group, *peer, error) {
-	if v.Stateless && v.Handle == "" {
+	if v.Forgets() {
 		return nil, nil, fault.New("this request belongs to no session, so that it has no name and gets no messages",
 			`Ask the user for a client that keeps a session, or that sends the value of _meta["mcp-toolset/session"] of an answer with later requests.`)
 	}

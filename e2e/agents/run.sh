@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Drives real agent clients with a scripted model, in a network namespace of its own.
+# usage: run.sh [BINARY [PATTERN]]   PATTERN: of TestAgents' subtests, as for `go test -run`
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[ -z "${1:-}" ] || AGENTS_BINARY=$(realpath "$1") && export AGENTS_BINARY
+AGENTS_DIR=$("$here/install.sh")
+export AGENTS_DIR
+for program in tmux ip; do
+	command -v $program >/dev/null || { apt-get update -qq && apt-get install -qqy --no-install-recommends tmux iproute2; } >&2
+done
+test=$(mktemp -d)
+trap 'rm -rf "$test"' EXIT
+cd "$here"
+go test -c -o "$test/agents.test" .
+alone=(unshare --net)
+[ "$(id -u)" = 0 ] || alone=(unshare --map-root-user --net)
+"${alone[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$test/agents.test" -test.v -test.timeout 20m -test.run "${2:-.}"

@@ -1,0 +1,63 @@
+// Package host is the table of the agent clients that were tried: how each differs from what
+// the protocol leads a server to expect. All that depends on the name of a client follows from
+// it.
+package host
+
+import (
+	"strings"
+)
+
+// Host describes an agent client. The zero value describes a client that is not known.
+type Host struct {
+	Name  string // in documents and for `mcp-toolset install`
+	Sends string // its name at initialize; a * at the end stands for any text
+	Tried string // the version that was tried
+
+	Defers bool // it defers the definitions of tools itself
+	// Forgets reports that over HTTP it speaks protocol 2026-07-28, which has no sessions, and
+	// does not send the handle of a session back.
+	Forgets bool
+	// Parses reports that it takes the first text of a result for structured content if the
+	// text is JSON, and fails if that is no object.
+	Parses bool
+	Keys   []string // names of properties that it adds to the input of each tool
+	// Barrier is the one of Keys that is true if a call must wait for all earlier ones; "": none.
+	Barrier string
+	// Whole reports that its model gets the whole result of a failed call as text, with _meta.
+	Whole bool
+	// Has lists the features of tools that it has of its own: skills of the same folders, or what
+	// a session has, where its agents share the session but not what the client has. Our tools of
+	// these features are not listed, unless they are switched on.
+	Has []string
+}
+
+// Table holds the clients that were tried.
+var Table = []Host{
+	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Has: []string{"plan", "worktrees", "skills"}},
+	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0"},
+	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: true, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
+	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Has: []string{"skills"}},
+	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: true},
+}
+
+// Of returns the client with a name, as it sent it at initialize.
+func Of(name string) Host {
+	name = strings.ToLower(name)
+	for _, h := range Table {
+		start, any := strings.CutSuffix(h.Sends, "*")
+		if name == start || any && strings.HasPrefix(name, start) {
+			return h
+		}
+	}
+	return Host{}
+}
+
+// Named returns the client with a name of the table.
+func Named(name string) Host {
+	for _, h := range Table {
+		if h.Name == name {
+			return h
+		}
+	}
+	return Host{}
+}
