@@ -69,6 +69,7 @@ var frontCases = []frontCase{
 	{"git rm -q f", false},
 	{"git mv f h", false},
 	{"mkdir d; git mv f d; git mv src/s .; git mv d e; git mv e/f d/..", false},
+	{"git merge -q none; git checkout -q none; git rebase -q none; git cherry-pick none..main; git reset -q --hard v1.0; git stash pop", false},
 	{"git rm -qr .", true},
 	{"git rm -qr secrets", true},
 	{"printf .env | git rm -q --pathspec-from-file=-", true},

@@ -46,9 +46,22 @@ func (f *front) head() string {
 func (f *front) differ(set []string, states ...string) []string {
 	names, err := f.names(set, append([]string{"diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"}, states...)...)
 	if err != nil {
-		return set
+		return f.unless(set, states)
 	}
 	return names
+}
+
+// unless returns set, or nil if git knows no such revision, so that the subcommand fails.
+func (f *front) unless(set, revisions []string) []string {
+	for _, revision := range revisions {
+		for _, name := range strings.Split(revision, "..") {
+			name = strings.TrimLeft(name, "^.")
+			if name != "" && name[0] != '-' && f.line("rev-parse", "--quiet", "--verify", "--end-of-options", name) == "" {
+				return nil
+			}
+		}
+	}
+	return set
 }
 
 // within returns those of paths that pathspecs match in the index or a commit.
@@ -98,7 +111,7 @@ func (f *front) local(set []string, commit string, readable bool) []string {
 func (f *front) changed(set []string, revisions ...string) []string {
 	names, err := f.names(set, append([]string{"log", "--name-only", "-z", "-m", "--format=", "--no-renames", "--no-ext-diff"}, revisions...)...)
 	if err != nil {
-		return set
+		return f.unless(set, revisions)
 	}
 	for i := range names {
 		names[i] = strings.Trim(names[i], "\n")

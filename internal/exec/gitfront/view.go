@@ -74,8 +74,7 @@ func (f *front) index() string {
 // If git changed the copy, it replaces the index, without these marks.
 func (f *front) view(words []string) int {
 	index := f.index()
-	old, err := os.ReadFile(index)
-	if err != nil || strings.Contains(index, viewMark) {
+	if _, err := os.Stat(index); err != nil || strings.Contains(index, viewMark) {
 		return become(f.real, words) // no index yet, or a copy already
 	}
 	view := index + viewMark
@@ -91,7 +90,6 @@ func (f *front) view(words []string) int {
 			lock = ""
 		} else {
 			made.Close()
-			defer os.Remove(lock)
 			_ = os.Remove(view + ".lock") // of a git that was killed
 		}
 	}
@@ -103,8 +101,17 @@ func (f *front) view(words []string) int {
 		defer os.RemoveAll(folder)
 		view = filepath.Join(folder, "index"+viewMark)
 	}
-	defer os.Remove(view)
-	defer os.Remove(view + ".lock")
+	held := true
+	defer func() {
+		if held {
+			_, _ = os.Remove(view), os.Remove(view+".lock")
+			_ = os.Remove(lock) // last: it guards the others
+		}
+	}()
+	old, err := os.ReadFile(index) // with the lock, as another git may have changed it
+	if err != nil {
+		return code(err)
+	}
 	marked, first, err := f.mark(view, old)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "fatal: git cannot leave out the hidden files %s: %v\n", strings.Join(f.hidden, ", "), err)
@@ -132,7 +139,8 @@ func (f *front) view(words []string) int {
 		}
 	}
 	if lock != "" {
-		if failed := f.keep(view, lock, index, marked, first); failed != nil {
+		kept, failed := f.keep(view, lock, index, marked, first)
+		if held = !kept; failed != nil {
 			fmt.Fprintf(os.Stderr, "fatal: the index could not be written: %v\n", failed)
 			return 128
 		}
@@ -224,33 +232,34 @@ func output(cmd *exec.Cmd) error {
 }
 
 // keep makes a changed copy the index, without the marks. lock is the index's lock, which
-// replaces it at once.
-func (f *front) keep(view, lock, index string, marked []string, first []byte) error {
+// replaces it at once, so that another process may take the lock. keep returns whether it did.
+func (f *front) keep(view, lock, index string, marked []string, first []byte) (bool, error) {
 	now, err := os.ReadFile(view)
 	if errors.Is(err, fs.ErrNotExist) || bytes.Equal(now, first) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	out, err := f.with(view, append([]string{"ls-files", "-z", "--"}, literal(marked)...)...).Output()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := f.setMarks(view, "--no-skip-worktree", split(string(out))); err != nil {
-		return err
+		return false, err
 	}
 	if now, err = os.ReadFile(view); err != nil {
-		return err
+		return false, err
 	}
 	info, err := os.Stat(index)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := errors.Join(os.WriteFile(lock, now, 0o666), os.Chmod(lock, info.Mode().Perm())); err != nil {
-		return err
+	if err := errors.Join(os.WriteFile(lock, now, 0o666), os.Chmod(lock, info.Mode().Perm()), os.Remove(view)); err != nil {
+		return false, err
 	}
-	return os.Rename(lock, index)
+	err = os.Rename(lock, index)
+	return err == nil, err
 }
 
 // become replaces this process by the real git.
