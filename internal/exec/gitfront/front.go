@@ -59,9 +59,12 @@ type front struct {
 	real    string
 	globals []string // flags before the subcommand
 	verb    string
-	rest    []string // words after it
+	rest    []string // words after it, with one flag in each
+	at      int      // number of words up to the subcommand; 0: it comes from an alias
 	top     string   // top folder of the working tree
-	hidden  []string // tracked files that are hidden, relative to top
+	dir     string   // folder of the repository
+	hiding  []string // hidden paths, relative to top
+	hidden  []string // tracked files among them or below them
 	closed  []string // closed paths, relative to top
 	opened  []string // opened paths, relative to top
 	target  string   // commit whose files the subcommand writes; ":": the index; "": not known
@@ -102,7 +105,16 @@ func Run(args []string) int {
 		fmt.Fprint(os.Stderr, refusal(f.verb, touched, hidden, f.next()))
 		return 128
 	}
+	if f.verb == "clean" && f.at > 0 {
+		words = slices.Insert(slices.Clone(words), f.at, "-e", generatedHooks)
+	}
+	if slices.Contains(known, f.verb) && f.verb != "clean" {
+		f.leaveOut()
+	}
 	if len(f.hidden) == 0 || !slices.Contains(viewing, f.verb) && !slices.Contains(indexing, f.verb) {
+		if moved, err := f.move(f.index()); moved {
+			return code(err)
+		}
 		return become(real, words)
 	}
 	return f.view(words)
@@ -148,9 +160,10 @@ func (f *front) parse(words []string) {
 	f.globals = slices.DeleteFunc(slices.Clone(words[:i]), func(w string) bool {
 		return strings.HasSuffix(w, "-pathspecs") || w == "-p" || w == "--paginate"
 	})
-	f.verb, f.rest = words[i], words[i+1:]
+	f.verb, f.rest, f.at = words[i], words[i+1:], i+1
 	for range 5 {
 		if slices.Contains(known, f.verb) {
+			f.rest = single(f.verb, f.rest)
 			return
 		}
 		alias := strings.Fields(f.line("config", "--get", "alias."+f.verb))
@@ -160,7 +173,7 @@ func (f *front) parse(words []string) {
 		for len(alias) > 1 && strings.HasPrefix(alias[0], "-") {
 			alias = alias[1:]
 		}
-		f.verb, f.rest = alias[0], slices.Concat(alias[1:], f.rest)
+		f.verb, f.rest, f.at = alias[0], slices.Concat(alias[1:], f.rest), 0
 	}
 }
 
@@ -170,7 +183,7 @@ func (f *front) find() error {
 	if err != nil {
 		return err
 	}
-	f.top = strings.TrimSuffix(out, "\n")
+	f.top, f.dir = strings.TrimSuffix(out, "\n"), f.line("rev-parse", "--absolute-git-dir")
 	below := func(paths []string) (out []string) {
 		for _, path := range paths {
 			if f.top == path || strings.HasPrefix(f.top, path+"/") {
@@ -183,11 +196,11 @@ func (f *front) find() error {
 		return out
 	}
 	f.closed, f.opened = below(f.Closed), below(f.Opened)
-	f.hidden = slices.DeleteFunc(below(f.Hidden), func(path string) bool { return path == "" })
-	if len(f.closed)+len(f.hidden)+len(f.opened) == 0 {
+	f.hiding = slices.DeleteFunc(below(f.Hidden), func(path string) bool { return path == "" })
+	if len(f.closed)+len(f.hiding)+len(f.opened) == 0 {
 		return os.ErrNotExist
 	}
-	f.hidden, err = f.names(f.hidden, "ls-files", "-z", "--full-name")
+	f.hidden, err = f.names(f.hiding, "ls-files", "-z", "--full-name")
 	return err
 }
 
@@ -224,6 +237,21 @@ func (f *front) git(args ...string) (string, error) {
 func (f *front) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-c", "core.fsmonitor=false", "-c", "diff.ignoreSubmodules=all"}, args)...)
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=0", "GIT_NOGLOB_PATHSPECS=0", "GIT_ICASE_PATHSPECS=0", "LC_ALL=C")
+	return cmd
+}
+
+// with returns a command that runs the real git in the top folder, with an index.
+func (f *front) with(index string, args ...string) *exec.Cmd {
+	var settings []string
+	for i := 0; i+1 < len(f.globals); i++ {
+		if f.globals[i] == "-c" || f.globals[i] == "--config-env" {
+			settings = append(settings, f.globals[i], f.globals[i+1])
+			i++
+		}
+	}
+	cmd := exec.Command(f.real, append(settings, args...)...)
+	cmd.Dir = f.top
+	cmd.Env = append(os.Environ(), "GIT_DIR="+f.dir, "GIT_WORK_TREE="+f.top, "GIT_INDEX_FILE="+index)
 	return cmd
 }
 

@@ -1,6 +1,9 @@
 package gitfront
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRefusal checks the errors that a model sees.
 func TestRefusal(t *testing.T) {
@@ -46,5 +49,49 @@ func TestNext(t *testing.T) {
 func TestStubQuotes(t *testing.T) {
 	if got := quote("/a'b"); got != `'/a'\''b'` {
 		t.Error(got)
+	}
+}
+
+// TestSingle checks that flags that share a word are found.
+func TestSingle(t *testing.T) {
+	for _, tt := range []struct{ verb, words, want string }{
+		{"checkout", "-qb new feat", "-q -b new feat"},
+		{"checkout", "-qbnew feat", "-q -b new feat"},
+		{"checkout", "-b -qf -qf", "-b -qf -q -f"},
+		{"stash", "push -qum text f", "push -q -u -m text f"},
+		{"merge", "-qsours hid", "-q -s ours hid"},
+		{"merge", "-qSkey hid", "-q -Skey hid"},
+		{"restore", "-SWs feat -- -SW", "-S -W -s feat -- -SW"},
+		{"am", "-3p1", "-3p1"},
+		{"apply", "-p1", "-p 1"},
+		{"clean", "-fdxe*.q", "-f -d -x -e *.q"},
+		{"reset", "--hard - HEAD", "--hard - HEAD"},
+	} {
+		if got := strings.Join(single(tt.verb, strings.Fields(tt.words)), " "); got != tt.want {
+			t.Errorf("%s %s: got %q, want %q", tt.verb, tt.words, got, tt.want)
+		}
+	}
+}
+
+// TestNames checks which paths the headers of a patch name.
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		line, path string
+		want       bool
+	}{
+		{"diff --git a/.env b/.env", ".env", true},
+		{"+++ b/.env\t2026", ".env", true},
+		{"+++ b/secrets/a", "secrets", true},
+		{`+++ "b/.env"`, ".env", true},
+		{"rename to .env", ".env", true},
+		{"--- a/sub/.env", ".env", true},
+		{"diff --git a/.env.example b/.env.example", ".env", false},
+		{"diff --git a/x.env b/x.env", ".env", false},
+		{"+++ b/secretsauce/a", "secrets", false},
+		{"++ b/.env", ".env", false},
+	} {
+		if got := names([]byte(tt.line+"\n"), tt.path); got != tt.want {
+			t.Errorf("%q: %v", tt.line, got)
+		}
 	}
 }

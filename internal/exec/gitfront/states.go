@@ -31,7 +31,7 @@ const Undone = "MCP_TOOLSET_GIT_UNDONE"
 
 // plan prints what the subcommand would do to protected files. It changes nothing.
 func (f *front) plan() int {
-	if f.verb == "pull" && !f.pulls() || len(f.writes(f.hidden, false)) > 0 {
+	if f.verb == "pull" && !f.pulls() || len(f.writes(f.hiding, false)) > 0 {
 		return 0 // not known yet, or refused
 	}
 	var out Planned

@@ -1,8 +1,6 @@
 package gitfront
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +16,7 @@ func (f *front) touched() (paths []string, hidden bool) {
 	if paths = f.writes(f.closed, true); len(paths) > 0 {
 		return paths, false
 	}
-	if paths = f.writes(f.hidden, false); len(paths) > 0 {
+	if paths = f.writes(f.hiding, false); len(paths) > 0 {
 		return paths, true
 	}
 	f.target, f.ours = "", nil
@@ -27,49 +25,6 @@ func (f *front) touched() (paths []string, hidden bool) {
 		paths = f.unsettled(paths)
 	}
 	return paths, false
-}
-
-// has reports whether one of some flags is among the words before --.
-func (f *front) has(flags ...string) bool {
-	for _, w := range f.rest {
-		if w == "--" {
-			return false
-		}
-		name, _, _ := strings.Cut(w, "=")
-		for _, flag := range append(letters(w), name) {
-			if slices.Contains(flags, flag) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// letters returns the flags of one letter that a word joins, as in -qu.
-func letters(w string) (out []string) {
-	if len(w) < 3 || w[0] != '-' || strings.Trim(w[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return nil
-	}
-	for _, c := range w[1:] {
-		out = append(out, "-"+string(c))
-	}
-	return out
-}
-
-// operands returns the words that are no flags before --, and those after it. values lists
-// flags whose value is the next word.
-func (f *front) operands(values ...string) (before, after []string) {
-	for i := 0; i < len(f.rest); i++ {
-		switch w := f.rest[i]; {
-		case w == "--":
-			return before, append([]string{}, f.rest[i+1:]...)
-		case slices.Contains(values, w), len(letters(w)) > 0 && slices.Contains(values, "-"+w[len(w)-1:]):
-			i++
-		case w == "-" || !strings.HasPrefix(w, "-"):
-			before = append(before, w)
-		}
-	}
-	return before, nil
 }
 
 // commit returns the commit that a word names; "" if it names none.
@@ -92,9 +47,22 @@ func (f *front) head() string {
 func (f *front) differ(set []string, states ...string) []string {
 	names, err := f.names(set, append([]string{"diff", "--name-only", "-z", "--no-ext-diff", "--no-renames"}, states...)...)
 	if err != nil {
-		return set
+		return f.unless(set, states)
 	}
 	return names
+}
+
+// unless returns set, or nil if git knows no such revision, so that the subcommand fails.
+func (f *front) unless(set, revisions []string) []string {
+	for _, revision := range revisions {
+		for _, name := range strings.Split(revision, "..") {
+			name = strings.TrimLeft(name, "^.")
+			if name != "" && name[0] != '-' && f.line("rev-parse", "--quiet", "--verify", "--end-of-options", name) == "" {
+				return nil
+			}
+		}
+	}
+	return set
 }
 
 // within returns those of paths that pathspecs match in the index or a commit.
@@ -115,7 +83,15 @@ func (f *front) within(paths, specs []string, commit string) []string {
 		}
 		matched = append(matched, split(diff)...)
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !slices.Contains(matched, p) })
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	return slices.DeleteFunc(paths, func(p string) bool {
+		for at := p; at != "."; at = filepath.Dir(at) { // one above it is a submodule
+			if slices.Contains(matched, at) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // local returns the paths of set whose files differ from a commit, or from the index if it is
@@ -136,7 +112,7 @@ func (f *front) local(set []string, commit string, readable bool) []string {
 func (f *front) changed(set []string, revisions ...string) []string {
 	names, err := f.names(set, append([]string{"log", "--name-only", "-z", "-m", "--format=", "--no-renames", "--no-ext-diff"}, revisions...)...)
 	if err != nil {
-		return set
+		return f.unless(set, revisions)
 	}
 	for i := range names {
 		names[i] = strings.Trim(names[i], "\n")
@@ -160,12 +136,8 @@ func (f *front) writes(set []string, readable bool) []string {
 		}
 		source := ""
 		before, after := f.operands("-s", "--source", "--pathspec-from-file")
-		for i, w := range f.rest {
-			if name, value, ok := strings.Cut(w, "="); ok && name == "--source" {
-				source = value
-			} else if (w == "-s" || w == "--source") && i+1 < len(f.rest) {
-				source = f.rest[i+1]
-			}
+		for _, value := range f.values("-s", "--source") {
+			source = value
 		}
 		if source == "" && f.has("--staged", "-S") {
 			source = "HEAD"
@@ -199,7 +171,10 @@ func (f *front) writes(set []string, readable bool) []string {
 			f.target = head()
 			return f.local(set, f.target, readable)
 		}
-		before, _ := f.operands("-m", "-F", "-s", "-X", "--into-name")
+		before, _ := f.operands("-m", "-F", "-s", "-X", "--strategy", "--strategy-option", "--into-name")
+		if slices.Equal(f.values("-s", "--strategy"), []string{"ours"}) && !f.has("--ff-only") && f.commit("HEAD") != "" {
+			return nil // it makes a commit with the files of HEAD
+		}
 		if len(before) == 0 && !f.has("--continue", "--quit") {
 			before = []string{"@{upstream}"}
 		}
@@ -214,15 +189,18 @@ func (f *front) writes(set []string, readable bool) []string {
 	case "rebase":
 		return f.rebase(set, readable)
 	case "cherry-pick", "revert":
-		if f.has("--abort", "--skip") {
+		switch {
+		case f.has("--abort"):
 			to := head()
-			if first, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/head")); err == nil && f.has("--abort") && readable {
+			if first, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/head")); err == nil && readable {
 				to = strings.TrimSpace(string(first))
 			}
-			if f.has("--abort") {
-				f.target = to
-			}
+			f.target = to
 			return f.local(set, to, readable)
+		case f.has("--continue"):
+			return f.waiting(set)
+		case f.has("--skip"):
+			return append(f.waiting(set), f.local(set, head(), readable)...)
 		}
 		before, _ := f.operands("-m", "--mainline", "-X", "--strategy-option", "--strategy")
 		if len(before) == 0 {
@@ -249,11 +227,15 @@ func (f *front) writes(set []string, readable bool) []string {
 		if f.verb == "rm" && f.has("--cached") && readable || f.has("-n", "--dry-run") {
 			return nil
 		}
+		if f.has("--pathspec-from-file") {
+			return f.below(set)
+		}
+		all := append(f.below(set), set...)
 		if f.verb != "mv" || len(specs) == 0 {
-			return f.within(f.below(set), specs, "")
+			return f.within(all, specs, "")
 		}
 		to := specs[len(specs)-1]
-		out := f.within(f.below(set), specs[:len(specs)-1], "")
+		out := f.within(all, specs[:len(specs)-1], "")
 		if at, err := filepath.Abs(f.in(to)); err == nil && readable {
 			if rel, err := filepath.Rel(f.top, at); err == nil && slices.ContainsFunc(set, func(p string) bool { return rel == p || strings.HasPrefix(rel, p+"/") }) {
 				out = append(out, rel)
@@ -262,6 +244,14 @@ func (f *front) writes(set []string, readable bool) []string {
 		return out
 	case "filter-branch":
 		return f.below(set)
+	case "submodule":
+		if len(f.rest) == 0 || f.rest[0] != "deinit" || !f.has("-f", "--force") {
+			return nil
+		}
+		if before, after := f.operands(); !f.has("--all") {
+			return f.within(set, append(before[1:], after...), "")
+		}
+		return f.within(set, []string{":/"}, "")
 	case "checkout-index":
 		if readable {
 			if !f.has("-f", "--force") {
@@ -269,13 +259,13 @@ func (f *front) writes(set []string, readable bool) []string {
 			}
 			return f.differ(set)
 		}
-		if before, after := f.operands(); f.has("--ignore-skip-worktree-bits", "--stdin", "--temp") || len(before)+len(after) > 0 && len(f.within(set, append(before, after...), "")) > 0 {
-			return set
+		if before, after := f.operands(); f.has("--ignore-skip-worktree-bits", "--stdin", "--temp") || len(before)+len(after) > 0 && len(f.within(f.hidden, append(before, after...), "")) > 0 {
+			return f.hidden
 		}
+	case "clean":
+		return f.cleaned(set)
 	case "sparse-checkout":
-		if len(f.rest) > 0 && f.rest[0] != "list" {
-			return slices.DeleteFunc(f.below(set), func(p string) bool { return !strings.Contains(p, "/") })
-		}
+		return f.sparse(f.below(set))
 	}
 	return nil
 }
@@ -329,7 +319,7 @@ func (f *front) checkout(set []string, readable bool) []string {
 // or from the index if it is "".
 func (f *front) files(set []string, readable bool, source string, specs []string) []string {
 	if !readable && f.has("--ignore-skip-worktree-bits") {
-		return f.within(set, specs, source)
+		return f.within(f.hidden, specs, source)
 	}
 	if f.target = source; source == "" {
 		f.target = ":"
@@ -341,70 +331,6 @@ func (f *front) files(set []string, readable bool, source string, specs []string
 		return f.local(set, source, readable)
 	}
 	return f.within(f.local(set, source, readable), specs, source)
-}
-
-// rebase is writes for rebase. A rebase that waits goes on with the commits that it has.
-func (f *front) rebase(set []string, readable bool) []string {
-	if f.has("--continue", "--skip", "--abort") {
-		for _, state := range []string{"rebase-merge", "rebase-apply"} {
-			dir := f.line("rev-parse", "--path-format=absolute", "--git-path", state)
-			onto, err := os.ReadFile(filepath.Join(dir, "onto"))
-			from, failed := os.ReadFile(filepath.Join(dir, "orig-head"))
-			if err == nil && failed == nil {
-				if readable && f.has("--abort") {
-					f.target = strings.TrimSpace(string(from))
-					return f.local(set, f.target, readable)
-				}
-				return f.changed(set, strings.TrimSpace(string(onto))+"..."+strings.TrimSpace(string(from)))
-			}
-		}
-		return nil
-	}
-	if f.has("--quit", "--edit-todo", "--show-current-patch") {
-		return nil
-	}
-	before, _ := f.operands("--onto", "-s", "-X", "-x", "--exec", "-C", "--strategy", "--strategy-option")
-	onto := ""
-	for i, w := range f.rest {
-		if value, ok := strings.CutPrefix(w, "--onto="); ok {
-			onto = value
-		} else if w == "--onto" && i+1 < len(f.rest) {
-			onto = f.rest[i+1]
-		}
-	}
-	upstream, branch := "@{upstream}", "HEAD"
-	if f.has("--root") {
-		before = append([]string{onto}, before...)
-	}
-	if len(before) > 0 {
-		upstream = before[0]
-	}
-	if len(before) > 1 {
-		branch = before[1]
-	}
-	if onto == upstream {
-		onto = "" // as git pull writes it
-	}
-	if upstream == "" {
-		return f.changed(set, branch)
-	}
-	if onto == "" && len(before) < 2 && !f.has("-i", "--interactive", "-x", "--exec", "--autosquash", "--autostash", "--root") {
-		f.target, f.ours = upstream, []string{upstream + "...HEAD"}
-		if len(f.differ(set, "HEAD..."+upstream)) == 0 {
-			f.target, f.ours = "HEAD", nil
-		}
-	}
-	out := f.changed(set, upstream+"..."+branch)
-	if branch != "HEAD" {
-		out = append(out, f.differ(set, "HEAD", branch)...)
-	}
-	if onto != "" {
-		out = append(out, f.changed(set, onto+"..."+branch)...)
-	}
-	if f.has("--autostash") || f.line("config", "--bool", "rebase.autoStash") == "true" {
-		out = append(out, f.local(set, f.head(), readable)...)
-	}
-	return out
 }
 
 // bisect is writes for a plan of bisect, which runs git checkout for what it writes.
@@ -430,167 +356,4 @@ func (f *front) bisect(set []string) []string {
 	}
 	f.target = anyCommit
 	return f.changed(set, "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
-}
-
-// stash is writes for stash.
-func (f *front) stash(set []string, readable bool) []string {
-	sub, rest := "push", f.rest
-	if len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-		sub, rest = rest[0], rest[1:]
-	}
-	part := &front{Paths: f.Paths, real: f.real, globals: f.globals, rest: rest}
-	before, after := part.operands("-m", "--message", "--pathspec-from-file")
-	switch sub {
-	case "push", "save":
-		out := f.local(set, f.head(), readable)
-		f.target = f.head()
-		if readable && part.has("-u", "--include-untracked", "-a", "--all") {
-			others, err := f.names(set, "ls-files", "-z", "--full-name", "--others")
-			if err != nil {
-				return set
-			}
-			out = append(out, others...)
-		}
-		if specs := append(before, after...); sub == "push" && len(specs) > 0 {
-			out = f.within(out, specs, "")
-		}
-		return out
-	case "pop", "apply", "branch":
-		ref := "stash@{0}"
-		if sub == "branch" && len(before) > 0 {
-			before = before[1:]
-		}
-		if len(before) > 0 {
-			if ref = before[0]; strings.Trim(ref, "0123456789") == "" {
-				ref = "stash@{" + ref + "}"
-			}
-		}
-		if f.commit(ref) == "" {
-			return nil // git says that there is none
-		}
-		out := f.differ(set, ref+"^1", ref)
-		if f.commit(ref+"^3") == "" && sub != "branch" {
-			f.target, f.ours = ref, []string{"HEAD", ref + "^1"}
-		}
-		if sub == "branch" {
-			out = append(out, f.differ(set, "HEAD", ref+"^1")...)
-		}
-		if third := f.commit(ref + "^3"); third != "" {
-			out = append(out, f.changed(set, "--no-walk", third)...)
-		}
-		return out
-	}
-	return nil
-}
-
-// patched is writes for am and apply: the paths of set that a patch names. A patch on the
-// standard input is read into a file, which becomes the standard input.
-func (f *front) patched(set []string) []string {
-	if f.verb == "apply" && f.has("--stat", "--numstat", "--summary", "--check", "--cached") && !f.has("--apply") {
-		return nil
-	}
-	if f.verb == "am" && f.has("--abort", "--skip", "--continue", "--resolved", "-r", "--quit") {
-		return f.differ(set, "ORIG_HEAD", "HEAD")
-	}
-	before, after := f.operands("-p", "-C", "--directory", "--exclude", "--include", "--whitespace")
-	var texts [][]byte
-	for _, file := range append(before, after...) {
-		_ = filepath.WalkDir(f.in(file), func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() || err == nil && path == f.in(file) && !d.IsDir() {
-				if text, err := os.ReadFile(path); err == nil {
-					texts = append(texts, text)
-				}
-			}
-			return nil
-		})
-	}
-	if len(before)+len(after) == 0 || slices.Contains(before, "-") {
-		text, err := f.spool()
-		if err != nil {
-			return set
-		}
-		texts = append(texts, text)
-	}
-	moved := f.has("-p", "--directory") || slices.ContainsFunc(f.rest, func(w string) bool { return strings.HasPrefix(w, "-p") })
-	out := slices.DeleteFunc(slices.Clone(set), func(path string) bool {
-		if moved {
-			path = filepath.Base(path)
-		}
-		return !slices.ContainsFunc(texts, func(text []byte) bool { return names(text, path) })
-	})
-	if len(out) == 0 {
-		return nil
-	}
-	return f.exactly(out, texts)
-}
-
-// exactly returns the files of patches that are in some paths, or the paths if git does not tell.
-func (f *front) exactly(paths []string, texts [][]byte) (out []string) {
-	for _, text := range texts {
-		cmd := f.command(append([]string{"apply", "--numstat", "-z"}, slices.DeleteFunc(slices.Clone(f.rest), func(w string) bool {
-			return !strings.HasPrefix(w, "-p") && !strings.HasPrefix(w, "--directory=")
-		})...)...)
-		cmd.Stdin = bytes.NewReader(text)
-		listed, err := cmd.Output()
-		if err != nil {
-			return paths
-		}
-		for _, entry := range split(string(listed)) {
-			if w := strings.SplitN(entry, "\t", 3); len(w) == 3 {
-				out = append(out, w[2])
-			}
-		}
-	}
-	out = slices.DeleteFunc(out, func(file string) bool {
-		return !slices.ContainsFunc(paths, func(p string) bool { return file == p || strings.HasPrefix(file, p+"/") })
-	})
-	for _, p := range paths { // renamed, or below another folder
-		if !slices.ContainsFunc(out, func(file string) bool { return file == p || strings.HasPrefix(file, p+"/") }) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// names reports whether a header of a patch names a path.
-func names(text []byte, path string) bool {
-	for line := range bytes.Lines(text) {
-		for _, start := range []string{"diff ", "--- ", "+++ ", "rename ", "copy "} {
-			if bytes.HasPrefix(line, []byte(start)) && bytes.Contains(line, []byte(path)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// in returns a path as git sees it, which -C may have led to another folder.
-func (f *front) in(path string) string {
-	for i := 0; i+1 < len(f.globals) && !filepath.IsAbs(path); i++ {
-		if f.globals[i] == "-C" {
-			path = filepath.Join(f.globals[i+1], path)
-		}
-	}
-	return path
-}
-
-// spool reads the standard input and replaces it by a file with the same content.
-func (f *front) spool() ([]byte, error) {
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.CreateTemp(f.Temp, "git-input-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	if _, err := file.Write(text); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	return text, replaceStdin(file)
 }

@@ -2,6 +2,7 @@ package gitfront
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,13 +19,13 @@ import (
 // viewing lists the subcommands that compare the working tree with the index, and indexing
 // those that change the index.
 var (
-	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index")
+	viewing  = strings.Fields("status diff difftool diff-files diff-index describe ls-files grep checkout-index clean")
 	indexing = strings.Fields("add stage commit stash rm mv reset checkout switch restore merge rebase cherry-pick revert am apply update-index read-tree pull sparse-checkout bisect write-tree mergetool citool submodule filter-branch")
 	known    = slices.Concat(viewing, indexing)
 )
 
 // viewMark is in the name of each copy of an index.
-const viewMark = ".view-"
+const viewMark = ".view"
 
 // dropForeignView removes GIT_INDEX_FILE from the environment if it names a copy of the index
 // of another repository: a hook may go on to use that repository.
@@ -36,15 +37,47 @@ func (f *front) dropForeignView() {
 	}
 }
 
+// leaveOut makes git ignore hidden folders that this user cannot open. Git would warn of each.
+func (f *front) leaveOut() {
+	lines := ""
+	for _, path := range f.hiding {
+		if dir, err := os.Open(filepath.Join(f.top, path)); err == nil {
+			dir.Close()
+		} else if errors.Is(err, fs.ErrPermission) {
+			lines += "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(path) + "/\n"
+		}
+	}
+	if lines == "" || strings.Contains(os.Getenv("GIT_INDEX_FILE"), viewMark) {
+		return
+	}
+	file := f.line("config", "--path", "--get", "core.excludesFile")
+	if config := os.Getenv("XDG_CONFIG_HOME"); file == "" && config != "" {
+		file = filepath.Join(config, "git", "ignore")
+	} else if file == "" {
+		file = filepath.Join(os.Getenv("HOME"), ".config", "git", "ignore")
+	}
+	text, _ := os.ReadFile(f.in(file))
+	all := string(text) + "\n" + lines
+	name := filepath.Join(f.Temp, fmt.Sprintf("git-excludes-%x", sha256.Sum256([]byte(all))))
+	// Further processes of git may use the file, also after this one ends.
+	if old, err := os.ReadFile(name); err == nil && string(old) == all || os.WriteFile(name, []byte(all), 0o600) == nil {
+		setVariable("core.excludesFile", name)
+	}
+}
+
+// index returns the path of the index.
+func (f *front) index() string {
+	return f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
+}
+
 // view runs git with a copy of the index in which hidden files are left out of the checkout.
 // If git changed the copy, it replaces the index, without these marks.
 func (f *front) view(words []string) int {
-	index := f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
-	old, err := os.ReadFile(index)
-	if err != nil || strings.Contains(index, viewMark) {
+	index := f.index()
+	if _, err := os.Stat(index); err != nil || strings.Contains(index, viewMark) {
 		return become(f.real, words) // no index yet, or a copy already
 	}
-	view := index + viewMark + strconv.Itoa(os.Getpid())
+	view := index + viewMark
 	lock := ""
 	if slices.Contains(indexing, f.verb) {
 		lock = index + ".lock"
@@ -57,32 +90,57 @@ func (f *front) view(words []string) int {
 			lock = ""
 		} else {
 			made.Close()
-			defer os.Remove(lock)
+			_ = os.Remove(view + ".lock") // of a git that was killed
 		}
 	}
-	if lock == "" {
-		view = filepath.Join(f.Temp, "index"+viewMark+strconv.Itoa(os.Getpid()))
+	if lock == "" { // commands share the folder, but not the numbers of processes
+		folder, err := os.MkdirTemp(f.Temp, "git-")
+		if err != nil {
+			return code(err)
+		}
+		defer os.RemoveAll(folder)
+		view = filepath.Join(folder, "index"+viewMark)
 	}
-	defer os.Remove(view)
-	defer os.Remove(view + ".lock")
+	held := true
+	defer func() {
+		if held {
+			_, _ = os.Remove(view), os.Remove(view+".lock")
+			_ = os.Remove(lock) // last: it guards the others
+		}
+	}()
+	old, err := os.ReadFile(index) // with the lock, as another git may have changed it
+	if err != nil {
+		return code(err)
+	}
 	marked, first, err := f.mark(view, old)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "fatal: git cannot leave out the hidden files %s: %v\n", strings.Join(f.hidden, ", "), err)
 		return 128
 	}
-	cmd := exec.Command(f.real, words...)
-	cmd.Args[0] = "git"
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_0=true")
-	if n, err := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT")); err == nil && n > 0 {
-		at := strconv.Itoa(n)
-		cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view, "GIT_CONFIG_COUNT="+strconv.Itoa(n+1), "GIT_CONFIG_KEY_"+at+"=sparse.expectFilesOutsideOfPatterns", "GIT_CONFIG_VALUE_"+at+"=true")
+	setVariable("sparse.expectFilesOutsideOfPatterns", "true")
+	sparse := f.line("config", "--bool", "core.sparseCheckout") == "true"
+	if sparse && f.verb != "sparse-checkout" {
+		setVariable("core.sparseCheckout", "false") // git would compute the marks anew
 	}
 	signals := make(chan os.Signal, 8) // git gets them, too, and ends by itself
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	err = cmd.Run()
+	cmd := exec.Command(f.real, words...)
+	cmd.Args[0] = "git"
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
+	moved, err := f.move(view)
+	switch {
+	case moved:
+	case f.verb == "sparse-checkout":
+		err = f.without(view, cmd.Run)
+	default:
+		if err = cmd.Run(); sparse && lock != "" {
+			err = errors.Join(err, f.reapply(view, index))
+		}
+	}
 	if lock != "" {
-		if failed := f.keep(view, lock, index, marked, first); failed != nil {
+		kept, failed := f.keep(view, lock, index, marked, first)
+		if held = !kept; failed != nil {
 			fmt.Fprintf(os.Stderr, "fatal: the index could not be written: %v\n", failed)
 			return 128
 		}
@@ -91,10 +149,49 @@ func (f *front) view(words []string) int {
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return 128 + int(status.Signal())
 		}
-		return state.ExitCode()
+		if state.ExitCode() != 0 {
+			return state.ExitCode()
+		}
+	}
+	return code(err)
+}
+
+// code prints an error and returns the exit code for it.
+func code(err error) int {
+	if err == nil {
+		return 0
 	}
 	fmt.Fprintln(os.Stderr, "fatal:", err)
 	return 128
+}
+
+// setVariable adds a setting for git to the environment.
+func setVariable(key, value string) {
+	n, err := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
+	if err != nil {
+		n = 0
+	}
+	at := strconv.Itoa(n)
+	os.Setenv("GIT_CONFIG_KEY_"+at, key)
+	os.Setenv("GIT_CONFIG_VALUE_"+at, value)
+	os.Setenv("GIT_CONFIG_COUNT", strconv.Itoa(n+1))
+}
+
+// reapply leaves out new files of the index view that the patterns of a sparse checkout do not
+// match, as git does when it adds them.
+func (f *front) reapply(view, index string) error {
+	list := func(index string) (string, error) {
+		out, err := f.with(index, "ls-files", "-z").Output()
+		return string(out), err
+	}
+	now, err := list(view)
+	before, failed := list(index)
+	if err != nil || failed != nil || now == before {
+		return errors.Join(err, failed)
+	}
+	return f.without(view, func() error {
+		return output(f.with(view, "-c", "core.sparseCheckout=true", "sparse-checkout", "reapply"))
+	})
 }
 
 // mark makes the copy of an index. It returns the files that it marked and the copy.
@@ -123,11 +220,11 @@ func (f *front) setMarks(index, flag string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	cmd := exec.Command(f.real, append(slices.Clone(f.globals), "update-index", flag, "-z", "--stdin")...)
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
-	// Names are relative to the top folder, where git runs if it knows the repository.
-	cmd.Args = slices.Concat([]string{f.real}, f.globals, []string{"-C", f.top, "update-index", flag, "-z", "--stdin"})
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
+	return f.update(index, strings.NewReader(strings.Join(names, "\x00")+"\x00"), flag, "-z", "--stdin")
+}
+
+// output runs a command. Its error holds what the command prints.
+func output(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
@@ -135,35 +232,34 @@ func (f *front) setMarks(index, flag string, names []string) error {
 }
 
 // keep makes a changed copy the index, without the marks. lock is the index's lock, which
-// replaces it at once.
-func (f *front) keep(view, lock, index string, marked []string, first []byte) error {
+// replaces it at once, so that another process may take the lock. keep returns whether it did.
+func (f *front) keep(view, lock, index string, marked []string, first []byte) (bool, error) {
 	now, err := os.ReadFile(view)
 	if errors.Is(err, fs.ErrNotExist) || bytes.Equal(now, first) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	cmd := exec.Command(f.real, slices.Concat(f.globals, []string{"-C", f.top, "ls-files", "-z", "--"}, literal(marked))...)
-	cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+view)
-	out, err := cmd.Output()
+	out, err := f.with(view, append([]string{"ls-files", "-z", "--"}, literal(marked)...)...).Output()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := f.setMarks(view, "--no-skip-worktree", split(string(out))); err != nil {
-		return err
+		return false, err
 	}
 	if now, err = os.ReadFile(view); err != nil {
-		return err
+		return false, err
 	}
 	info, err := os.Stat(index)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := errors.Join(os.WriteFile(lock, now, 0o666), os.Chmod(lock, info.Mode().Perm())); err != nil {
-		return err
+	if err := errors.Join(os.WriteFile(lock, now, 0o666), os.Chmod(lock, info.Mode().Perm()), os.Remove(view)); err != nil {
+		return false, err
 	}
-	return os.Rename(lock, index)
+	err = os.Rename(lock, index)
+	return err == nil, err
 }
 
 // become replaces this process by the real git.

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package gitfront
+
+func apart(_, _ string) bool { return false }
