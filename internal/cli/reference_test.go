@@ -145,7 +145,7 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Read to find the caches and the registries of build tools, and in the place of git.
-	toolchain := []string{"GIT_INDEX_FILE", "GIT_CONFIG_COUNT", "GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
+	toolchain := []string{"GIT_INDEX_FILE", "GIT_REFLOG_ACTION", "HOME", "GIT_CONFIG_COUNT", "GOENV", "PATH", "GOPROXY", "NPM_CONFIG_USERCONFIG", "PIP_CONFIG_FILE", "CARGO_HOME"}
 	for _, m := range readVariable.FindAllStringSubmatch(code.String(), -1) {
 		described := slices.ContainsFunc(environment, func(v variable) bool { return v.name == m[1] })
 		if !described && !slices.Contains(toolchain, m[1]) {
