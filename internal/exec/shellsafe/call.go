@@ -83,10 +83,10 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 }
 
 // place sets the folders and the input of a command.
-func (cmd *Command) place(c context) {
-	cmd.Dirs = c.dirs.list
-	if !c.input.open {
-		cmd.Input = c.input.text
+func (c *Command) place(in context) {
+	c.Dirs = in.dirs.list
+	if !in.input.open {
+		c.Input = in.input.text
 	}
 }
 
