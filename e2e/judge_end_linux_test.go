@@ -21,11 +21,10 @@ var judged = map[string]string{
 
 // judgedCall starts a call that is judged; one for the classifier must need an approval.
 func judgedCall(s *shellServer, hook string) sent {
-	path := s.file("a.txt", "a")
 	if hook == "classifier" {
-		path = "/etc/hostname"
+		return s.begin("Write", map[string]any{"file_path": "/srv/never-written", "content": "x"})
 	}
-	return s.begin("Read", map[string]any{"file_path": path})
+	return s.begin("Read", map[string]any{"file_path": s.file("a.txt", "a")})
 }
 
 // TestJudgesEndWithCall checks that cancelling a call ends its hooks and classifier with

@@ -31,11 +31,16 @@ func NewSecrets(env *tools.Env, top string) *Secrets {
 // Holds reports whether to leave out a file, and counts it if so. dir is its folder below
 // the top, with slashes.
 func (s *Secrets) Holds(dir, name string) bool {
-	if s == nil || !s.secret(filepath.Join(s.top, filepath.FromSlash(path.Join(dir, name)))) {
+	if !s.Has(dir, name) {
 		return false
 	}
 	s.count++
 	return true
+}
+
+// Has is Holds without counting.
+func (s *Secrets) Has(dir, name string) bool {
+	return s != nil && s.secret(filepath.Join(s.top, filepath.FromSlash(path.Join(dir, name))))
 }
 
 // Anew resets the count.

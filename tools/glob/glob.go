@@ -273,7 +273,7 @@ func (r *listing) otherCase(ctx context.Context, s *search.Searcher, dir *worksp
 		return nil
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{Show: dir.Allowed, Pick: func(at, name string) bool {
-		return match.match(strings.ToLower(at), strings.ToLower(name)) && !r.secrets.Holds(at, name)
+		return match.match(strings.ToLower(at), strings.ToLower(name)) && !r.secrets.Has(at, name)
 	}})
 	if err == nil && len(found.Files) > 0 {
 		prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)

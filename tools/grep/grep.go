@@ -300,7 +300,7 @@ func (r *searching) otherCase(ctx context.Context, dir *workspace.Folder, s *sea
 	}
 	folding := c.chooser()
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{Show: dir.Allowed, Pick: func(at, name string) bool {
-		return folding.chooses(strings.ToLower(at), strings.ToLower(name)) && !r.c.secrets.Holds(at, name)
+		return folding.chooses(strings.ToLower(at), strings.ToLower(name)) && !r.c.secrets.Has(at, name)
 	}})
 	if err != nil {
 		return "", openError(r.env, r.in.Path, err)

@@ -67,8 +67,8 @@ type Analysis struct {
 	// Looks reports that the command changes nothing, but asks a server or shows the
 	// environment, and must run as written.
 	Looks bool
-	// Views reports that no part of the command is known to change anything, and most are
-	// known to only read. Where the kernel prevents changes, it only reads.
+	// Views reports that no part of the command is known to change anything, that most are known
+	// to only read, and that none Looks. Where the kernel prevents changes, it only reads.
 	Views bool
 	// Reason is the reason why the command is not ReadOnly: one fact that names the
 	// part.
@@ -295,7 +295,7 @@ func (w *walker) finish() {
 		}
 	}
 	a.Reason = w.reason
-	a.Views = a.Unresolved == "" && !w.changes && (w.reason != "" || w.looked != "")
+	a.Views = a.Unresolved == "" && !w.changes && w.reason != "" && w.looked == ""
 	if w.looked != "" && w.reason == "" {
 		a.Looks, a.Reason = !w.added, w.looked+" is not limited to files"
 		return
