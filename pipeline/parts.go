@@ -104,13 +104,13 @@ func (c *call) free(literal, canonical string, access policy.Access) bool {
 // reads reports whether all commands may read a file; see command.Private.Reads. A link in a root
 // that leads out of all of them may be a trap, so its target has to be named itself.
 func (c *call) reads(literal, canonical string, command, uncertain bool) bool {
-	if c.temp == nil || !c.temp.Reads(canonical, command, uncertain) {
-		return false
-	}
 	in := func(path string) bool {
 		return slices.ContainsFunc(c.env.Session.Roots, func(root string) bool { return workspace.Within(root, path) })
 	}
-	return in(canonical) || !in(filepath.Clean(literal))
+	if in(canonical) {
+		return false // it needs no exception, and no trial of the sandbox to be waited for
+	}
+	return c.temp != nil && !in(filepath.Clean(literal)) && c.temp.Reads(canonical, command, uncertain)
 }
 
 // own reports whether a canonical path is in the session's folder for temporary files.
