@@ -28,7 +28,7 @@ func (f *front) cleaned(set []string) []string {
 				name = plain
 			}
 			name = filepath.Join(prefix, name)
-			if ok && (p == name || strings.HasPrefix(p, name+"/") || strings.HasPrefix(name, p+"/")) {
+			if ok && (inside(p, name) || inside(name, p)) {
 				return false
 			}
 		}

@@ -41,15 +41,19 @@ func single(verb string, words []string) (out []string) {
 	return out
 }
 
-// has reports whether one of some flags is among the words before --. Git takes the beginning
-// of a long flag for it.
+// among reports whether a word is one of some flags. Git takes the beginning of a long flag for it.
+func among(flags []string, word string) bool {
+	return slices.ContainsFunc(flags, func(flag string) bool { return flag == word || len(word) > 4 && strings.HasPrefix(flag, word) })
+}
+
+// has reports whether one of some flags is among the words before --.
 func (f *front) has(flags ...string) bool {
 	for _, w := range f.rest {
 		if w == "--" {
 			return false
 		}
 		name, _, _ := strings.Cut(w, "=")
-		if slices.ContainsFunc(flags, func(flag string) bool { return flag == name || len(name) > 4 && strings.HasPrefix(flag, name) }) {
+		if among(flags, name) {
 			return true
 		}
 	}
@@ -60,10 +64,10 @@ func (f *front) has(flags ...string) bool {
 func (f *front) values(flags ...string) (out []string) {
 	for i := 0; i < len(f.rest) && f.rest[i] != "--"; i++ {
 		name, value, ok := strings.Cut(f.rest[i], "=")
-		if slices.Contains(flags, f.rest[i]) && i+1 < len(f.rest) {
+		if among(flags, f.rest[i]) && i+1 < len(f.rest) {
 			i++
 			out = append(out, f.rest[i])
-		} else if ok && slices.Contains(flags, name) {
+		} else if ok && among(flags, name) {
 			out = append(out, value)
 		}
 	}
@@ -77,7 +81,7 @@ func (f *front) operands(values ...string) (before, after []string) {
 		switch w := f.rest[i]; {
 		case w == "--":
 			return before, append([]string{}, f.rest[i+1:]...)
-		case slices.Contains(values, w):
+		case among(values, w):
 			i++
 		case w == "-" || !strings.HasPrefix(w, "-"):
 			before = append(before, w)

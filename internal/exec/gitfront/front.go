@@ -186,10 +186,10 @@ func (f *front) find() error {
 	f.top, f.dir = strings.TrimSuffix(out, "\n"), f.line("rev-parse", "--absolute-git-dir")
 	below := func(paths []string) (out []string) {
 		for _, path := range paths {
-			if f.top == path || strings.HasPrefix(f.top, path+"/") {
+			if inside(f.top, path) {
 				return []string{""} // all of the working tree
 			}
-			if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(f.top, "/")+"/"); ok && rel != ".git" && !strings.HasPrefix(rel, ".git/") {
+			if rel, ok := strings.CutPrefix(path, strings.TrimSuffix(f.top, "/")+"/"); ok && !inside(rel, ".git") {
 				out = append(out, rel)
 			}
 		}
@@ -202,6 +202,11 @@ func (f *front) find() error {
 	}
 	f.hidden, err = f.names(f.hiding, "ls-files", "-z", "--full-name")
 	return err
+}
+
+// inside reports whether a clean path is a folder or below it.
+func inside(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
 // literal returns pathspecs that match exactly some paths and what is below them.
@@ -253,6 +258,11 @@ func (f *front) with(index string, args ...string) *exec.Cmd {
 	cmd.Dir = f.top
 	cmd.Env = append(os.Environ(), "GIT_DIR="+f.dir, "GIT_WORK_TREE="+f.top, "GIT_INDEX_FILE="+index)
 	return cmd
+}
+
+// inFolder returns the path of a file of git in the folder of the repository.
+func (f *front) inFolder(name string) string {
+	return f.line("rev-parse", "--path-format=absolute", "--git-path", name)
 }
 
 // line returns the first line that git prints; "" if it fails.

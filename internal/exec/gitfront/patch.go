@@ -24,7 +24,7 @@ func (f *front) patched(set []string) []string {
 	before, after := f.operands("-p", "-C", "--directory", "--exclude", "--include", "--whitespace")
 	waits := f.verb == "am" && f.has("--skip", "--continue", "--resolved", "-r")
 	if waits { // patches that wait, as 0001
-		before, _ = filepath.Glob(filepath.Join(f.line("rev-parse", "--path-format=absolute", "--git-path", "rebase-apply"), "[0-9]*"))
+		before, _ = filepath.Glob(filepath.Join(f.inFolder("rebase-apply"), "[0-9]*"))
 	}
 	var texts [][]byte
 	for _, file := range append(before, after...) {
@@ -80,10 +80,10 @@ func (f *front) exactly(paths []string, texts [][]byte) (out []string) {
 		}
 	}
 	out = slices.DeleteFunc(out, func(file string) bool {
-		return !slices.ContainsFunc(paths, func(p string) bool { return file == p || strings.HasPrefix(file, p+"/") })
+		return !slices.ContainsFunc(paths, func(p string) bool { return inside(file, p) })
 	})
 	for _, p := range paths { // renamed, or below another folder
-		if !slices.ContainsFunc(out, func(file string) bool { return file == p || strings.HasPrefix(file, p+"/") }) {
+		if !slices.ContainsFunc(out, func(file string) bool { return inside(file, p) }) {
 			out = append(out, p)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 func (f *front) rebase(set []string, readable bool) []string {
 	if f.has("--continue", "--skip", "--abort") {
 		for _, state := range []string{"rebase-merge", "rebase-apply"} {
-			dir := f.line("rev-parse", "--path-format=absolute", "--git-path", state)
+			dir := f.inFolder(state)
 			onto, err := os.ReadFile(filepath.Join(dir, "onto"))
 			from, failed := os.ReadFile(filepath.Join(dir, "orig-head"))
 			if err == nil && failed == nil {
@@ -68,7 +68,7 @@ func (f *front) rebase(set []string, readable bool) []string {
 
 // waiting returns the paths of set that the commits of a cherry-pick or revert change that waits.
 func (f *front) waiting(set []string) []string {
-	todo, _ := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/todo"))
+	todo, _ := os.ReadFile(f.inFolder("sequencer/todo"))
 	commits := []string{"--no-walk"}
 	for line := range strings.Lines(string(todo)) {
 		if words := strings.Fields(line); len(words) > 1 && !strings.HasPrefix(line, "#") {

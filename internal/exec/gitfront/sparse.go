@@ -42,10 +42,11 @@ func (f *front) rehearse(tracked []string, input []byte) (before, after []string
 	if err != nil {
 		return nil, nil, err
 	}
+	dir := filepath.Join(top, f.line("rev-parse", "--show-prefix"))
 	var failed error
 	git := func(input string, args ...string) string {
 		cmd := exec.Command(f.real, args...)
-		cmd.Dir = filepath.Join(top, f.line("rev-parse", "--show-prefix"))
+		cmd.Dir = dir
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 			return strings.HasPrefix(v, "GIT_DIR=") || strings.HasPrefix(v, "GIT_WORK_TREE=") || strings.HasPrefix(v, "GIT_INDEX_FILE=") || strings.HasPrefix(v, "GIT_COMMON_DIR=")
 		})
@@ -56,7 +57,7 @@ func (f *front) rehearse(tracked []string, input []byte) (before, after []string
 		}
 		return strings.TrimSpace(string(out))
 	}
-	if err := os.MkdirAll(filepath.Join(top, f.line("rev-parse", "--show-prefix")), 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
 	git("", "init", "-q", "--object-format="+f.line("rev-parse", "--show-object-format"), top)
@@ -65,7 +66,7 @@ func (f *front) rehearse(tracked []string, input []byte) (before, after []string
 			git("", "config", key, value)
 		}
 	}
-	patterns, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "info/sparse-checkout"))
+	patterns, err := os.ReadFile(f.inFolder("info/sparse-checkout"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(top, ".git", "info", "sparse-checkout"), patterns, 0o600)
 	}

@@ -39,7 +39,7 @@ func (f *front) plan() int {
 	f.target, f.ours = "", nil
 	if paths := f.writes(f.opened, true); len(paths) > 0 {
 		entries := slices.DeleteFunc(slices.Clone(f.opened), func(entry string) bool {
-			return !slices.ContainsFunc(paths, func(p string) bool { return p == entry || strings.HasPrefix(p, entry+"/") })
+			return !slices.ContainsFunc(paths, func(p string) bool { return inside(p, entry) })
 		})
 		f.States = f.states(entries)
 		open := paths

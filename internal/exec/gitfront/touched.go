@@ -10,9 +10,6 @@ import (
 // touched returns the closed paths, or else the hidden ones, that the subcommand would write.
 // It is conservative: it may return a path that git would leave alone in the end.
 func (f *front) touched() (paths []string, hidden bool) {
-	if f.closed == nil {
-		f.closed = []string{}
-	}
 	if paths = f.writes(f.closed, true); len(paths) > 0 {
 		return paths, false
 	}
@@ -192,7 +189,7 @@ func (f *front) writes(set []string, readable bool) []string {
 		switch {
 		case f.has("--abort"):
 			to := head()
-			if first, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "sequencer/head")); err == nil && readable {
+			if first, err := os.ReadFile(f.inFolder("sequencer/head")); err == nil && readable {
 				to = strings.TrimSpace(string(first))
 			}
 			f.target = to
@@ -237,7 +234,7 @@ func (f *front) writes(set []string, readable bool) []string {
 		to := specs[len(specs)-1]
 		out := f.within(all, specs[:len(specs)-1], "")
 		if at, err := filepath.Abs(f.in(to)); err == nil && readable {
-			if rel, err := filepath.Rel(f.top, at); err == nil && slices.ContainsFunc(set, func(p string) bool { return rel == p || strings.HasPrefix(rel, p+"/") }) {
+			if rel, err := filepath.Rel(f.top, at); err == nil && slices.ContainsFunc(set, func(p string) bool { return inside(rel, p) }) {
 				out = append(out, rel)
 			}
 		}
@@ -340,7 +337,7 @@ func (f *front) bisect(set []string) []string {
 	case !f.Plan || len(before) == 0:
 		return nil
 	case before[0] == "reset":
-		start, err := os.ReadFile(f.line("rev-parse", "--path-format=absolute", "--git-path", "BISECT_START"))
+		start, err := os.ReadFile(f.inFolder("BISECT_START"))
 		if f.target = strings.TrimSpace(string(start)); len(before) > 1 {
 			f.target = before[1]
 		}

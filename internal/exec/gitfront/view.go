@@ -66,9 +66,7 @@ func (f *front) leaveOut() {
 }
 
 // index returns the path of the index.
-func (f *front) index() string {
-	return f.line("rev-parse", "--path-format=absolute", "--git-path", "index")
-}
+func (f *front) index() string { return f.inFolder("index") }
 
 // view runs git with a copy of the index in which hidden files are left out of the checkout.
 // If git changed the copy, it replaces the index, without these marks.
