@@ -26,7 +26,7 @@ func (c *call) newEnv() *tools.Env {
 		c.temp = c.p.Private(env.Session)
 		c.real = func(path string, made bool) string {
 			real := c.temp.Real(path, made)
-			if real == path || slices.ContainsFunc(c.p.readable(env.Session), func(dir string) bool { return workspace.Within(dir, path) }) {
+			if real == path || workspace.Containing(c.p.readable(env.Session), path) != "" {
 				return path
 			}
 			// A rule may open a file of the machine.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"mcp-toolset/internal/file/workspace"
@@ -104,9 +103,7 @@ func (c *call) free(literal, canonical string, access policy.Access) bool {
 // reads reports whether all commands may read a file; see command.Private.Reads. A link in a root
 // that leads out of all of them may be a trap, so its target has to be named itself.
 func (c *call) reads(literal, canonical string, command, uncertain bool) bool {
-	in := func(path string) bool {
-		return slices.ContainsFunc(c.env.Session.Roots, func(root string) bool { return workspace.Within(root, path) })
-	}
+	in := func(path string) bool { return workspace.Containing(c.env.Session.Roots, path) != "" }
 	if in(canonical) {
 		return false // it needs no exception, and no trial of the sandbox to be waited for
 	}
