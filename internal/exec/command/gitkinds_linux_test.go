@@ -43,6 +43,13 @@ var frontKinds = []frontKind{
 		{"git checkout -q origin/ok", false},
 		{"git checkout -q origin/hid", true},
 	}},
+	{name: "protected submodule", more: "git rm -rq .vscode; git commit -qm x\n" + strings.ReplaceAll(submoduleSetup, " lib", " .vscode") + "git checkout -q other\n", hide: []string{".vscode/.env", ".vscode/secrets"}, cases: []frontCase{
+		{"git submodule status", false},
+		{"git submodule update -q f", false},
+		{"git checkout -q main; git submodule update -q", false},
+		{"git submodule update -q", true},
+		{"git submodule --quiet update -j 2 --init -- .vscode", true},
+	}},
 	{name: "split index", more: "git config core.splitIndex true; git config splitIndex.maxPercentChange 80; git update-index --split-index; echo x >x; git add x; git commit -qm x\n", cases: []frontCase{
 		{"git status --short; git diff", false},
 		{"echo y >>f; git add -A; git commit -qm x", false},

@@ -39,7 +39,7 @@ func (c *Commands) readLayer() *readLayer {
 		l.home = resolved(c.config.Home)
 	}
 	p := c.policy(nil, false, "")
-	l.hide, l.list = slices.Concat(p.Hide, real(p.Hide)), p.List
+	l.hide, l.list = p.Hide, p.List
 	var caches []string
 	for _, cache := range sandbox.Caches(c.config.Home, c.variable) {
 		caches = append(caches, cache.Path)

@@ -35,7 +35,7 @@ func (f *front) plan() int {
 		return 0 // not known yet, or refused
 	}
 	var out Planned
-	asked := append(f.writes(f.closed, true), f.submodules()...)
+	asked := f.writes(f.closed, true)
 	f.target, f.ours = "", nil
 	if paths := f.writes(f.opened, true); len(paths) > 0 {
 		entries := slices.DeleteFunc(slices.Clone(f.opened), func(entry string) bool {
@@ -108,36 +108,13 @@ func (f *front) pulls() bool {
 	return true
 }
 
-// submodules returns the closed and opened paths that are submodules which git submodule update
-// would change.
-func (f *front) submodules() (out []string) {
-	if before, _ := f.operands(); f.verb != "submodule" || len(before) == 0 || before[0] != "update" {
-		return nil
-	}
-	set := slices.Concat(f.closed, f.opened)
-	if len(set) == 0 {
-		return nil
-	}
-	text, err := f.git(append([]string{"ls-files", "-s", "-z", "--full-name", "--"}, literal(set)...)...)
-	if err != nil {
-		return set
-	}
-	for entry := range strings.SplitSeq(text, "\x00") {
-		facts, name, _ := strings.Cut(entry, "\t")
-		if w := strings.Fields(facts); len(w) == 3 && w[0] == "160000" && f.line("-C", filepath.Join(f.top, name), "rev-parse", "HEAD") != w[1] {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // states returns what the commits of all branches, tags and logs, and the target, have at some
 // paths and below them; nil if git fails. A state is a mode and a blob, or Absent.
 func (f *front) states(set []string) map[string][]string {
 	out := map[string][]string{}
 	from := []string{"--all", "--reflog"}
-	if f.target != "" && f.target != ":" && f.target != anyCommit && f.commit(f.target) != "" {
-		from = append(from, f.commit(f.target))
+	if target := f.commit(f.target); target != "" { // an index is none
+		from = append(from, target)
 	}
 	log := func(roots bool, args ...string) bool {
 		text, err := f.git(slices.Concat(args, from, []string{"-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--format=", "--"}, literal(set))...)

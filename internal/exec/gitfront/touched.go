@@ -242,13 +242,7 @@ func (f *front) writes(set []string, readable bool) []string {
 	case "filter-branch":
 		return f.below(set)
 	case "submodule":
-		if len(f.rest) == 0 || f.rest[0] != "deinit" || !f.has("-f", "--force") {
-			return nil
-		}
-		if before, after := f.operands(); !f.has("--all") {
-			return f.within(set, append(before[1:], after...), "")
-		}
-		return f.within(set, []string{":/"}, "")
+		return f.submodule(set, readable)
 	case "checkout-index":
 		if readable {
 			if !f.has("-f", "--force") {
