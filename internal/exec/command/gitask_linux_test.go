@@ -40,7 +40,7 @@ var askCases = []struct {
 	script string
 	calls  []GitCall
 	asked  string
-	evil   bool // the script goes on and changes what the user did not agree to
+	evil   bool // after git, the script changes protected files that were not granted
 }{
 	{"git merge -q --no-edit feat", []GitCall{{Words: []string{"merge", "-q", "--no-edit", "feat"}}}, ".vscode/settings.json", false},
 	{"git merge -q same", []GitCall{{Words: []string{"merge", "-q", "same"}}}, ".vscode/settings.json", false},

@@ -137,8 +137,8 @@ git checkout -q main; git checkout -qb bad; git -C lib checkout -q origin/hid; g
 git checkout -q main; git submodule --quiet update
 `
 
-// TestGitFrontKilled checks that a command that ends while git works leaves the index as it was,
-// and that the next one removes what is left beside it.
+// TestGitFrontKilled checks that a command that ends while git works leaves the index as it was.
+// It also checks that the next git command removes the copy of the index that git left.
 func TestGitFrontKilled(t *testing.T) {
 	c, here, _, s := frontKind{}.make(t)
 	before := frontPlain(t, here, frontState)

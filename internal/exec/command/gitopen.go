@@ -21,8 +21,8 @@ import (
 // Git commands that the text of a command shows may change protected names, such as .vscode,
 // to what a commit has that was there before. A plan, in the sandbox, finds the names, which
 // are then opened for the command. Each file in them must be afterwards as it was before, or
-// as one of these commits has it; otherwise it is put back. What the plan does not know to end
-// like that is asked about before the command.
+// as one of these commits has it; otherwise it is put back. If the plan cannot tell that a file
+// will be like that, the user is asked about it before the command.
 
 // GitCall is a git command that the text of a command shows.
 type GitCall struct {
@@ -79,7 +79,7 @@ func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPla
 		maps.Copy(plan.states, line.States)
 		plan.Asked = append(plan.Asked, line.Asked...)
 	}
-	for _, name := range may { // what is too large to be put back is asked about
+	for _, name := range may { // ask about names with too much to put back
 		below := func(file string, _ []string) bool { return inside(file, name) }
 		root, _ := c.protectedAbove(name, s)
 		if _, ok := openedNow(root, name); !ok && len(plan.states) > 0 {
@@ -140,7 +140,7 @@ func (e *enclosure) openForGit(s Spec, protect []string) []string {
 			}
 		}
 	}
-	for _, grant := range s.Grants { // what else of the command needs a name opens it as a whole
+	for _, grant := range s.Grants { // other parts of the command need the whole name
 		maps.DeleteFunc(opened, func(name string, o *opening) bool {
 			return grant.Change && (inside(grant.Path, name) || inside(name, grant.Path)) && !slices.Contains(o.Agreed, grant.Path)
 		})
@@ -250,8 +250,8 @@ func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []s
 	return out
 }
 
-// openedNow returns the files at a path in a folder, and below it; false if they are too many or too large,
-// or something else is there.
+// openedNow returns the files at a path in a folder, and below it. It returns false if there are too
+// many, if they are too large, or if there are other things than files, links and folders.
 func openedNow(folder, top string) (map[string]openedFile, bool) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

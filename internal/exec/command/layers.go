@@ -106,7 +106,7 @@ func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
 			p.Layered = append(p.Layered, cache.Path)
 		}
 		if p.ReadOnly {
-			p.Read = append(p.Read, cache.Path) // what is in a layer is in no list of its children
+			p.Read = append(p.Read, cache.Path) // lists of its children do not contain the files of layers
 		} else {
 			p.Write = append(p.Write, cache.Path)
 		}

@@ -64,8 +64,9 @@ func (p *Private) mounted() bool {
 	return c.Uncontained(context.Background()) == nil && c.Report(context.Background()).Write.Coverage.Mounts
 }
 
-// Layered returns the path of a file that commands find at path if it is in a layer over a cache,
-// and otherwise path. So is an absent file of a folder that only a layer has. merged is true for a folder of a cache to which a layer adds files.
+// Layered returns where the file is that commands find at path: in a layer over a cache, or at path
+// itself. An absent file belongs to the layer that alone has its folder. merged is true for a folder
+// of a cache to which a layer adds files.
 func (p *Private) Layered(path string) (at string, merged bool) {
 	path = filepath.Clean(path)
 	missing := ""
@@ -128,8 +129,8 @@ func (p *Private) layers() []over {
 	return p.overs
 }
 
-// Shown returns a text in which the owner's folder for temporary files, and what is in a layer over
-// a cache, have the names that they have for commands.
+// Shown replaces the paths of temporary files and of layers over caches in a text by the paths that
+// the owner's commands use for them.
 func (p *Private) Shown(text string) string {
 	if strings.Contains(text, resolved(p.commands.Layers())) {
 		for _, over := range p.layers() {

@@ -14,9 +14,9 @@ import (
 	"mcp-toolset/internal/exec/sandbox"
 )
 
-// readLayer holds what the sandbox lets every command read. Paths are canonical.
+// readLayer lists the paths that the sandbox lets every command read.
 type readLayer struct {
-	read, hide []string
+	read, hide []string // hide takes precedence
 	list       []string // folders whose names alone may be listed
 	tools      []string // folders of toolchains and their caches
 	home       string   // "": none

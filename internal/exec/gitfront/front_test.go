@@ -73,6 +73,18 @@ func TestSingle(t *testing.T) {
 	}
 }
 
+// TestFlags checks that the beginning of a long flag is taken for it, with its value.
+func TestFlags(t *testing.T) {
+	for _, words := range []string{"-s c --staged f", "--source c --staged f", "--sour c --stage f", "--sourc=c --staged f"} {
+		f := front{verb: "restore", rest: strings.Fields(words)}
+		values := f.values("-s", "--source")
+		before, _ := f.operands("-s", "--source")
+		if !f.has("--staged") || strings.Join(values, " ") != "c" || strings.Join(before, " ") != "f" {
+			t.Errorf("%s: values %q, operands %q", words, values, before)
+		}
+	}
+}
+
 // TestNames checks which paths the headers of a patch name.
 func TestNames(t *testing.T) {
 	for _, tt := range []struct {
