@@ -24,7 +24,7 @@ func (c *call) newEnv() *tools.Env {
 	}
 	if c.p.Private != nil {
 		c.temp = c.p.Private(env.Session)
-		c.real = func(path string, made bool) string {
+		env.Place = func(path string, made bool) string {
 			real := c.temp.Real(path, made)
 			if real == path || workspace.Containing(c.p.readable(env.Session), path) != "" {
 				return path
@@ -36,9 +36,9 @@ func (c *call) newEnv() *tools.Env {
 			}
 			return real
 		}
-		env.Shown, env.Place = c.temp.Shown, c.real
+		env.Shown = c.temp.Shown
 		env.Real = func(path string, made bool) string {
-			real := c.real(path, made)
+			real := env.Place(path, made)
 			at, merged := c.temp.Layered(real)
 			if merged && !slices.Contains(env.Notes, mergedNote) {
 				env.Notes = append(env.Notes, mergedNote)

@@ -45,8 +45,8 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 		paths := []string{named.Path}
 		if named.Glob {
 			pattern := named.Path
-			if c.real != nil {
-				pattern = c.real(pattern, false)
+			if c.env.Place != nil {
+				pattern = c.env.Place(pattern, false)
 			}
 			paths = expand(pattern)
 		}
@@ -87,8 +87,8 @@ func (c *call) follow(ctx context.Context, path string, made bool) (canonical st
 		return real, true, nil
 	}
 	real := path
-	if c.real != nil {
-		real = c.real(path, made)
+	if c.env.Place != nil {
+		real = c.env.Place(path, made)
 	}
 	canonical, _, err = follow(ctx, real)
 	return canonical, c.own(canonical), err

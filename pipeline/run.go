@@ -131,8 +131,7 @@ type call struct {
 	agreed   bool // the user or a hook has approved the call
 	effects  []session.Effect
 
-	temp Private                             // of its session; nil: none
-	real func(path string, made bool) string // Env.Real without layers over caches; nil: none
+	temp Private // of its session; nil: none
 
 	// What decide finds out.
 	access  policy.Access

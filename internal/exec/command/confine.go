@@ -94,7 +94,7 @@ func (e *enclosure) confine(s Spec, temp string, report *Report) (_ json.RawMess
 	if e.undo, err = open(&p, s.Grants, tried.Masks()); err != nil {
 		return nil, err
 	}
-	// What the user agreed to change is changed itself, not in a layer.
+	// A change that the user agreed to is made to the cache itself, not in a layer.
 	p.Layered = slices.DeleteFunc(p.Layered, func(cache string) bool {
 		return slices.ContainsFunc(s.Grants, func(g Grant) bool { return g.Change && inside(resolved(cache), g.Path) })
 	})

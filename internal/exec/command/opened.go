@@ -98,7 +98,7 @@ func (c *Commands) grant(w FileRequest, p sandbox.Policy) (Grant, error) {
 		return Grant{}, &GrantError{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
 	if w.Uncertain && !mayChange(w.Path) {
-		w.Change = false // what the program cannot do without a sandbox needs no grant
+		w.Change = false // the program could not change it without a sandbox either
 	}
 	g := Grant{Path: w.Path, Change: w.Change, Uncertain: w.Uncertain}
 	info, err := os.Lstat(w.Path)

@@ -119,7 +119,7 @@ func (p *Private) Own(path string) bool {
 
 // Reads reports whether a command may read a path, as a file tool may, without a question: see
 // readLayer.holds. command is true if a command names the path. If the kernel contains it, it may
-// name devices, which it cannot open, and what is absent, unless it may make that.
+// name devices, which it cannot open, and absent paths, unless it may make a file there.
 func (p *Private) Reads(path string, command, uncertain bool) bool {
 	if onWindows {
 		return false

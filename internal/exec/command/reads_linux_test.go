@@ -111,14 +111,14 @@ func TestLayered(t *testing.T) {
 			t.Errorf("read-only %v: %q", readOnly, said)
 		}
 	}
-	// What the user agrees to is changed itself.
+	// A change that the user agreed to is made to the cache itself.
 	run(t, c, Spec{Script: "mkdir ~/.cache/agreed; echo real >~/.cache/agreed/f", Grants: []Grant{{Path: home + "/.cache", Change: true}}})
 	if got, err := os.ReadFile(home + "/.cache/agreed/f"); err != nil || string(got) != "real\n" {
 		t.Errorf("an agreed change: %q, %v", got, err)
 	}
 }
 
-// TestToolchains runs programs on PATH that need what is beside or behind them.
+// TestToolchains runs programs on PATH that need files beside them, or where their links lead.
 func TestToolchains(t *testing.T) {
 	base := filepath.Join(tempRoot(t), "base")
 	script := func(reads ...string) (out string) {

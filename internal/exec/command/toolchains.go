@@ -79,7 +79,7 @@ func (c *Commands) findToolchains(links *sandbox.Resolver) (out []string) {
 		add(folder)
 	}
 	for _, folder := range queue {
-		if strings.HasSuffix(folder, "/.cargo/bin") { // rustup keeps what its programs run beside it
+		if strings.HasSuffix(folder, "/.cargo/bin") { // the programs of rustup run others from there
 			toolchains, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(folder)), ".rustup", "toolchains", "*", "bin"))
 			for _, folder := range toolchains {
 				add(folder)

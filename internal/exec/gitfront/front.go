@@ -135,8 +135,8 @@ func refusal(verb string, paths []string, hidden bool, next string) string {
 	return fmt.Sprintf("fatal: git %s would change %s, which is protected. Nothing was changed; %s\n", verb, list, next)
 }
 
-// next returns the next step after a refusal. What the text of a command shows is planned, and
-// opened or asked about.
+// next returns the next step after a refusal. Git commands that the text of a command shows are
+// planned: then paths are opened, or the user is asked.
 func (f *front) next() string {
 	const so = ": then it is opened, or the user is asked"
 	before, after := f.operands()
