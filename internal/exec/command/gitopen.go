@@ -80,13 +80,14 @@ func (c *Commands) PlanGit(ctx context.Context, s Spec, calls []GitCall) *GitPla
 		plan.Asked = append(plan.Asked, line.Asked...)
 	}
 	for _, name := range may { // ask about names with too much to put back
-		below := func(file string, _ []string) bool { return inside(file, name) }
+		below := func(file string) bool { return inside(file, name) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(plan.states)), below) {
+			continue
+		}
 		root, _ := c.protectedAbove(name, s)
-		if _, ok := openedNow(root, name); !ok && len(plan.states) > 0 {
-			before := len(plan.states)
-			if maps.DeleteFunc(plan.states, below); len(plan.states) < before {
-				plan.Asked = append(plan.Asked, name)
-			}
+		if _, ok := openedNow(root, name); !ok {
+			maps.DeleteFunc(plan.states, func(file string, _ []string) bool { return below(file) })
+			plan.Asked = append(plan.Asked, name)
 		}
 	}
 	protected := func(path string) bool {
@@ -202,9 +203,9 @@ func (g *guard) others(w *watched) bool {
 // planned runs a plan of git commands in the sandbox, where the protected names may can be opened.
 // It returns nothing if that fails.
 func (c *Commands) planned(ctx context.Context, s Spec, calls []GitCall, may []string) (out []gitfront.Planned) {
-	script := ""
+	script, git := "", quote(c.gits()[0])
 	for i, call := range calls {
-		text := quote(c.gits()[0])
+		text := git
 		if away, _ := gitfront.Stash(call.Words); away && slices.ContainsFunc(calls[i:], func(g GitCall) bool { _, back := gitfront.Stash(g.Words); return back }) {
 			text = gitfront.Undone + "=1 " + text
 		}

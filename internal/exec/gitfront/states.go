@@ -196,11 +196,12 @@ const anyCommit = "*"
 
 // unconverted reports whether git writes a file as commits have it.
 func (f *front) unconverted(path string) bool {
-	now, ok := f.of(f.head(), path)
+	head := f.head()
+	now, ok := f.of(head, path)
 	if !ok || now == Absent {
 		return ok
 	}
-	written, ok := f.written(f.head(), path, now)
+	written, ok := f.written(head, path, now)
 	return ok && written == now
 }
 
