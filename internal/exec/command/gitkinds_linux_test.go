@@ -195,3 +195,16 @@ func TestGitFrontTogether(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestGitAsksSubmodule checks that a plan asks about protected submodules that git would update.
+func TestGitAsksSubmodule(t *testing.T) {
+	k := frontKinds[slices.IndexFunc(frontKinds, func(k frontKind) bool { return k.name == "protected submodule" })]
+	c, here, _, s := k.make(t)
+	needContained(t, c)
+	for words, want := range map[string]bool{"update": true, "--quiet update -j 2 -- .vscode": true, "update f": false, "status": false} {
+		plan := c.PlanGit(t.Context(), s, gitCalls(strings.Fields("submodule "+words)))
+		if got := plan != nil && slices.Equal(plan.Asked, []string{filepath.Join(here, ".vscode")}); got != want || !want && plan != nil {
+			t.Errorf("%s: %+v", words, plan)
+		}
+	}
+}
