@@ -160,7 +160,9 @@ func TestOfferNeverVaries(t *testing.T) {
 func TestOwnTools(t *testing.T) {
 	featured := func(name, feature string) *tools.Tool {
 		return tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: name, Prompt: "x", Feature: feature,
-			Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) { return tools.Result[gateOut]{}, nil }})
+			Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
+				return tools.Result[gateOut]{}, nil
+			}})
 	}
 	for client, want := range map[string]string{
 		"claude-code": "Other Read Tree", "opencode": "Other Plan Read Tree", "cursor": "Load Other Plan Read Tree",
