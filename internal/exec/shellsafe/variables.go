@@ -159,12 +159,12 @@ func (w *walker) gitPair(key, value string, c context) {
 // form. Parts that list finds unresolved become doubts, and do not affect whether
 // the text is read-only.
 func (w *walker) listUncertain(list func()) {
-	unresolved, reason, launched, changes := w.a.Unresolved, w.reason, w.launched, w.changes
+	unresolved, known := w.a.Unresolved, w.verdicts
 	list()
 	if w.a.Unresolved != unresolved {
 		w.setIncomplete(w.a.Unresolved)
 	}
-	w.a.Unresolved, w.reason, w.launched, w.changes = unresolved, reason, launched, changes
+	w.a.Unresolved, w.verdicts = unresolved, known
 }
 
 func (w *walker) setIncomplete(why string) {
