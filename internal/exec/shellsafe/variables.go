@@ -52,6 +52,9 @@ func steers(name string) bool {
 	return name == "" || isProgram(name) || has("PATH IFS CDPATH GLOBIGNORE BASHOPTS SHELLOPTS HOME PWD", name)
 }
 
+// steersBy reports whether an assignment may set a variable that steers.
+func steersBy(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) }
+
 // cargoProgram reports whether a variable is a setting of cargo that names a
 // program.
 func cargoProgram(name string) bool {
