@@ -108,21 +108,18 @@ func (c *call) unruled(need func(*Part) bool) (texts []string, known bool) {
 	l := &c.p.lists[Allow]
 	for i := range c.r.Parts.List {
 		p := &c.r.Parts.List[i]
-		var m match
-		if l.onPart(c, p, &m); p.Inner {
+		if p.Inner {
 			continue
 		}
-		if m.rule == nil && need(p) {
+		if need(p) && l.covering(c, p).rule == nil {
 			if !p.Allowable {
 				return nil, false
 			}
 			texts = append(texts, p.Text)
 		}
 		for _, name := range p.Outputs {
-			text := "tee " + name
-			m = match{}
-			if l.onPart(c, &Part{Text: text, Allowable: true, Edits: true}, &m); m.rule == nil {
-				texts = append(texts, text)
+			if p := output(name); l.covering(c, p).rule == nil {
+				texts = append(texts, p.Text)
 			}
 		}
 	}

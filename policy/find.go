@@ -117,10 +117,7 @@ func (l *list) allParts(c *call) match {
 			risky = risky || p.Risk != ""
 			continue
 		}
-		var m match
-		if l.onPart(c, p, &m); m.rule == nil {
-			m = l.ofPreset(c, p)
-		}
+		m := l.covering(c, p)
 		output, written := l.onOutputs(c, p)
 		if m.rule == nil && !p.ReadOnly && !p.Reads || !written {
 			return match{}
@@ -139,6 +136,17 @@ func (l *list) allParts(c *call) match {
 	}
 	return c.lifted(first)
 }
+
+// covering returns an allow rule that covers a part.
+func (l *list) covering(c *call, p *Part) (m match) {
+	if l.onPart(c, p, &m); m.rule == nil {
+		m = l.ofPreset(c, p)
+	}
+	return m
+}
+
+// output returns the part whose rules allow a redirect to a file.
+func output(name string) *Part { return &Part{Text: "tee " + name, Allowable: true, Edits: true} }
 
 // ofPreset returns the rule of a preset that covers a part whose program is named by a path in a
 // root, or which names a folder in a root to work in.
@@ -175,8 +183,8 @@ func (c *call) inside(dir string) bool {
 // preset if there is one. all reports whether rules cover all such files.
 func (l *list) onOutputs(c *call, p *Part) (m match, all bool) {
 	for _, name := range p.Outputs {
-		var found match
-		if l.onPart(c, &Part{Text: "tee " + name, Allowable: true, Edits: true}, &found); found.rule == nil {
+		found := l.covering(c, output(name))
+		if found.rule == nil {
 			return match{}, false
 		}
 		if m.rule == nil || found.rule.preset != nil {

@@ -34,8 +34,10 @@ func TestSuggested(t *testing.T) {
 		"unknown":        {[]Part{unknown}, nil, none},
 		"beside":         {append(literal("a"), unknown), nil, none},
 		"a file":         {[]Part{{Text: "a", Name: "a", Allowable: true, Outputs: []string{"f"}}}, nil, "ask, for good by the rules Bash(a) and Bash(tee f) in /s.json"},
+		"by the preset":  {literal("npm --prefix sub run x", "a"), nil, "ask, for good by the rule Bash(a) in /s.json"},
 	} {
 		cfg := Config{Roots: []string{"/r"}, AddTo: "/s.json"}
+		cfg.Rules.AddPreset("Bash(npm run *)", Except{}, Origin{})
 		for _, rule := range tc.rules {
 			cfg.Rules.Add(Allow, rule, Origin{}, "/r")
 		}

@@ -79,7 +79,7 @@ func (s *Server) result(r *tools.Response, to host.Host) (*mcp.CallToolResult, e
 	for _, c := range r.Content {
 		out.Content = append(out.Content, contentBlock(c))
 	}
-	if len(r.Meta) > 0 {
+	if len(r.Meta) > 0 && !(r.Failed && to.Whole) {
 		if _, err := json.Marshal(r.Meta); err != nil {
 			return nil, fmt.Errorf("encoding _meta: %w", err)
 		}

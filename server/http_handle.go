@@ -88,15 +88,15 @@ func (s *Server) keep(in *incoming) *conversation {
 	return conv
 }
 
-// enter returns the conversation of a handle, which open makes if there is none. If there are too
-// many, it returns the least recently used one, which ends.
+// enter returns the conversation of a handle. If there is none, open makes it. If there are too many,
+// enter also returns the least recently used one, which ends.
 func (h *handles) enter(key handleKey, now time.Time, open func() *conversation) (conv *conversation, ended []*conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	one := h.of[key]
 	if one == nil {
 		if len(h.of) >= maxSessions {
-			ended = h.drop(func(a, b *handled) bool { return a.used.Before(b.used) })
+			ended = h.drop()
 		}
 		if h.of == nil {
 			h.of = map[handleKey]*handled{}
@@ -109,20 +109,21 @@ func (h *handles) enter(key handleKey, now time.Time, open func() *conversation)
 	return one.conv, ended
 }
 
-// drop removes the first of the unused conversations in an order. The caller holds mu.
-func (h *handles) drop(before func(a, b *handled) bool) []*conversation {
-	var first handleKey
+// drop removes the least recently used conversation without a request in progress, and returns it.
+// The caller holds mu.
+func (h *handles) drop() []*conversation {
+	var oldest handleKey
 	for key, one := range h.of {
-		if one.active == 0 && (h.of[first] == nil || before(one, h.of[first])) {
-			first = key
+		if one.active == 0 && (h.of[oldest] == nil || one.used.Before(h.of[oldest].used)) {
+			oldest = key
 		}
 	}
-	if h.of[first] == nil {
+	one := h.of[oldest]
+	if one == nil {
 		return nil
 	}
-	conv := h.of[first].conv
-	delete(h.of, first)
-	return []*conversation{conv}
+	delete(h.of, oldest)
+	return []*conversation{one.conv}
 }
 
 // leave ends a request of a handle.

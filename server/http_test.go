@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -424,6 +426,45 @@ func TestStatelessRemembersNothing(t *testing.T) {
 			if may := strings.Contains(got, `1\tword`); may != (reader == owner) {
 				t.Errorf("%q reads the result of %q: %s", reader, owner, got)
 			}
+		}
+	}
+}
+
+// TestForgettingClient checks that a client which would not send the handle of a session back is
+// offered a session instead, and that its results are such as it can take.
+func TestForgettingClient(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	for client, want := range map[string]string{
+		"claude-code": `"error":{"code":-32601,"message":"this server keeps what a client does in a session: begin with initialize"}`,
+		"other":       `"supportedVersions"`,
+	} {
+		meta := strings.Replace(modernMeta, "{", `{"io.modelcontextprotocol/clientInfo":{"name":"`+client+`","version":"1"},`, 1)
+		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}`, modern("server/discover", "")...)
+		if !strings.Contains(body, want) || !strings.Contains(body, `"id":1`) {
+			t.Errorf("%s: %s", client, body)
+		}
+	}
+	text := []tools.Content{tools.Text{Text: "1"}}
+	for client, want := range map[string]string{
+		"gemini-cli-mcp-client": `{"_meta":{"k":1},"content":[{"type":"text","text":"1"}],"structuredContent":{}} {"content":[{"type":"text","text":"1"}],"isError":true,"structuredContent":{}}`,
+		"qwen-cli-mcp-client-x": `{"_meta":{"k":1},"content":[{"type":"text","text":"1"}]} {"content":[{"type":"text","text":"1"}],"isError":true}`,
+		"other":                 `{"_meta":{"k":1},"content":[{"type":"text","text":"1"}]} {"_meta":{"k":1},"content":[{"type":"text","text":"1"}],"isError":true}`,
+	} {
+		var got []string
+		for _, failed := range []bool{false, true} {
+			r, err := s.result(&tools.Response{Content: text, Failed: failed, Meta: map[string]any{"k": 1}}, host.Of(client))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(data))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s", client, got)
 		}
 	}
 }

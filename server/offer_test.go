@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -150,6 +151,32 @@ func TestOfferNeverVaries(t *testing.T) {
 		}
 		if p == third && len(rest) > 0 {
 			t.Errorf("it was told of a list that is not its own: %v", rest)
+		}
+	}
+}
+
+// TestOwnTools checks that tools of features which a client has itself are not listed, unless they
+// were switched on.
+func TestOwnTools(t *testing.T) {
+	featured := func(name, feature string) *tools.Tool {
+		return tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: name, Prompt: "x", Feature: feature,
+			Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
+				return tools.Result[gateOut]{}, nil
+			}})
+	}
+	for client, want := range map[string]string{
+		"claude-code": "Other Read Tree", "opencode": "Other Plan Read Tree", "cursor": "Load Other Plan Read Tree",
+	} {
+		s, _ := newServer(t, time.Second, featured("Load", "skills"), featured("Plan", "plan"), featured("Tree", "worktrees"), featured("Other", "todo"))
+		p := connect(t, t.Context(), s)
+		p.send("%s", initializeAs(client))
+		p.next()
+		p.send("%s", listLine)
+		if got := listed(t, p.next()); got != want {
+			t.Errorf("%s: %s, want %s", client, got, want)
+		}
+		if _, err := p.end(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 		Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}})
-	registry, err := tools.NewRegistry(append(more, read.New(read.Options{Repeat: true}), gated), tools.Gates{Deferral: how, Features: map[string]bool{"never": false}})
+	registry, err := tools.NewRegistry(append(more, read.New(read.Options{Repeat: true}), gated), tools.Gates{Deferral: how, Features: map[string]bool{"never": false, "worktrees": true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,18 @@ func TestCallToolItself(t *testing.T) {
 	}
 }
 
+// TestCallReadOnlyTool checks the annotations of CallReadOnlyTool, by which clients decide.
+func TestCallReadOnlyTool(t *testing.T) {
+	tool := toolsearch.CallReadOnlyTool()
+	if tool.Hints != (tools.Hints{ReadOnly: true, OpenWorld: true}) || !tool.Finder || tool.Loading != tools.LoadAlways || tool.Tokens() > 110 {
+		t.Errorf("%+v, %d tokens", tool, tool.Tokens())
+	}
+	_, err := toolstest.NewWorkspace(t).Call(t.Context(), tool, `{"name":"CallReadOnlyTool"}`)
+	if err == nil || err.Error() != "CallReadOnlyTool does nothing by itself and cannot call itself. Name another tool." {
+		t.Error(err)
+	}
+}
+
 // TestCheap checks the size of both definitions, which are always in a model's context.
 func TestCheap(t *testing.T) {
 	search := toolsearch.New(toolsearch.Options{})

@@ -342,7 +342,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// lineFinder finds the word after a prefix in what is written to it.
+// lineFinder is a writer that finds the word after a prefix.
 type lineFinder struct {
 	prefix string
 	found  chan string

@@ -86,6 +86,17 @@ async function stories(label, transport, mode) {
     });
   });
 
+  await check(`${label}: of a long command, the first lines have the part that asks, the reason and the effect`, async () => {
+    await connected(transport, mode, { action: 'decline' }, async ({ client, shown }) => {
+      const target = at('never');
+      await client.callTool({ name: 'Bash', arguments: { command: `echo ${'x'.repeat(200)}; touch ${target}`, description: 'List the files' } });
+      const lines = shown[0].message.split('\n').slice(0, 3);
+      assert(lines.every((line) => [...line].length <= 110), `a line is too long: ${lines.join('\n')}`);
+      assert(lines[0].startsWith('Bash: … touch ') && / \(\+\d+ characters\)$/.test(lines[0]), `the first line: ${lines[0]}`);
+      assert(lines[1].startsWith('asks because: ') && lines[2].startsWith('accepting: this call once'), `then: ${lines.slice(1).join('\n')}`);
+    });
+  });
+
   await check(`${label}: accepted for always, a path is not asked about again`, async () => {
     const path = at('always');
     await connected(transport, mode, { action: 'accept', content: { remember: 'always' } }, async ({ write }) => {

@@ -53,7 +53,7 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 			part.Forms = append(part.Forms, policy.Form{Text: f.Text, KnownPrefix: f.KnownPrefix})
 		}
 		p.List = append(p.List, part)
-		if c.Edits() {
+		if part.Edits {
 			edits++
 		} else if !c.ReadOnly || c.Inner {
 			p.Edits = false

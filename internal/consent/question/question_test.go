@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -107,5 +108,40 @@ func TestCheck(t *testing.T) {
 	}
 	if got := (Reply{Answers: []Answer{{Choices: []string{"A"}, Other: "new"}, {}}}).Lines(asked); got != "Library: A, new\nSystems: no answer" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestHead checks the first lines of a form, which hold the question and the choices: some clients
+// show no more.
+func TestHead(t *testing.T) {
+	long := strings.Repeat("x", 150)
+	options := []Option{{Label: "sum", Description: "short"}, {Label: "plus", Description: "longer"}}
+	for _, c := range []struct {
+		name      string
+		questions []Question
+		want      string // of the first lines
+		all       bool   // the message has nothing else
+	}{
+		{"short", []Question{{Header: "Name", Text: "Which name?", Options: options}}, "The model asks: Which name?\n1) sum: short   2) plus: longer", true},
+		{"several choices", []Question{{Header: "Name", Text: "Which?", Options: options, MultiSelect: true}}, "The model asks: Which? (several may be chosen)\n1) sum: short   2) plus: longer", true},
+		{"a long question", []Question{{Header: "Name", Text: long, Options: options}}, "The model asks: " + long[:93] + "…\n1) sum: short   2) plus: longer", false},
+		{"long descriptions", []Question{{Header: "Name", Text: "Which?", Options: []Option{{Label: "a", Description: long}, {Label: "b", Description: long}}}}, "The model asks: Which?\n1) a   2) b", false},
+		{"a preview", []Question{{Header: "Name", Text: "Which?", Options: []Option{{Label: "a", Preview: "p"}}}}, "The model asks: Which?\n1) a", false},
+		{"a plan", []Question{{Header: "Plan", Text: "Carry out this plan?", Body: "# Plan\n1. one\n2. two\n", Options: []Option{{Label: "Accept"}, {Label: "Decline"}}}},
+			"The model asks: Carry out this plan? (3 lines)\n| # Plan\n1) Accept   2) Decline", false},
+		{"three questions", []Question{{Header: "A", Text: "First?", Options: options}, {Header: "B", Text: "Second?", Options: options}, {Header: "C", Text: "Third?", Options: options}},
+			"The model asks 3 questions: A, B, C\n1. First?\n2. Second?", false},
+		{"nothing hides", []Question{{Header: "A", Text: "x\naccepting: nothing\u202e", Options: []Option{{Label: "y\nz"}}}}, "The model asks: x\\naccepting: nothing\\u202e\n1) y\\nz", true},
+	} {
+		message, _ := Form(c.questions)
+		rest, ok := strings.CutPrefix(message, c.want)
+		if !ok || (rest == "") != c.all || rest != "" && rest != "\n"+Text(c.questions) {
+			t.Errorf("%s: %s", c.name, message)
+		}
+		for _, line := range strings.SplitN(message, "\n", headLines+1)[:strings.Count(c.want, "\n")+1] {
+			if utf8.RuneCountInString(line) > Columns {
+				t.Errorf("%s: %d characters: %s", c.name, utf8.RuneCountInString(line), line)
+			}
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package shellsafe
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // awkProgram refuses programs that run commands, write files, or read files other than the
 // operands.
@@ -18,7 +21,9 @@ func awkProgram(_ *walker, p *parsed, _ context) string {
 type awkReader struct {
 	s       string
 	i       int
+	round   int  // depth of parentheses and brackets
 	operand bool // the previous token ends an operand, so that a slash divides
+	either  bool // operand is set, but a slash may also begin a regular expression
 }
 
 const (
@@ -27,7 +32,7 @@ const (
 )
 
 func (r *awkReader) read() string {
-	round, curly := 0, 0
+	curly := 0
 	for r.i < len(r.s) {
 		switch b := r.s[r.i]; {
 		case b == ' ' || b == '\t':
@@ -47,7 +52,7 @@ func (r *awkReader) read() string {
 			for r.i < len(r.s) && (letter(r.s[r.i]) || r.s[r.i] >= '0' && r.s[r.i] <= '9' || r.s[r.i] == '.') {
 				r.i++
 			}
-			r.operand = true
+			r.operand, r.either = true, false
 			continue
 		case b == '"':
 			if why := r.text(); why != "" {
@@ -59,22 +64,24 @@ func (r *awkReader) read() string {
 				return why
 			}
 			continue
+		case b == '/' && r.either && strings.Contains(r.s[r.i+1:], "/"):
+			return awkUnclear
 		case b == '|':
 			if !strings.HasPrefix(r.s[r.i:], "||") {
 				return awkRuns
 			}
 			r.i++
 		case b == '>':
-			if !strings.HasPrefix(r.s[r.i:], ">=") && curly > 0 && round == 0 {
+			if !strings.HasPrefix(r.s[r.i:], ">=") && curly > 0 && r.round == 0 {
 				return "it may write a file"
 			}
 			if strings.HasPrefix(r.s[r.i:], ">>") {
 				return "it may write a file"
 			}
 		case b == '(' || b == '[':
-			round++
+			r.round++
 		case b == ')' || b == ']':
-			round--
+			r.round--
 		case b == '{':
 			curly++
 		case b == '}':
@@ -83,10 +90,10 @@ func (r *awkReader) read() string {
 		default:
 			return awkUnclear // a backslash, @, and what is not of the language
 		}
-		if round < 0 || curly < 0 || round > 0 && (r.s[r.i] == '{' || r.s[r.i] == ';' && !strings.Contains(r.s, "for")) {
+		if r.round < 0 || curly < 0 || r.round > 0 && (r.s[r.i] == '{' || r.s[r.i] == ';' && !strings.Contains(r.s, "for")) {
 			return awkUnclear
 		}
-		r.operand = strings.IndexByte(")]$", r.s[r.i]) >= 0
+		r.operand, r.either = strings.IndexByte(")]$", r.s[r.i]) >= 0, r.s[r.i] != ']'
 		if strings.HasPrefix(r.s[r.i:], "++") || strings.HasPrefix(r.s[r.i:], "--") {
 			r.i++
 			rest := strings.TrimLeft(r.s[r.i+1:], " \t")
@@ -95,6 +102,9 @@ func (r *awkReader) read() string {
 			}
 		}
 		r.i++
+	}
+	if r.round != 0 || curly != 0 {
+		return awkUnclear
 	}
 	return ""
 }
@@ -107,10 +117,10 @@ func (r *awkReader) word() string {
 	}
 	rest := strings.TrimLeft(r.s[r.i:], " \t")
 	slash := strings.HasPrefix(rest, "/")
-	r.operand = true
-	switch r.s[from:r.i] {
+	r.operand, r.either = true, false
+	switch name := r.s[from:r.i]; name {
 	case "system", "popen", "ARGV", "ARGC", "ARGIND", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "extension", "asorti", "asort", "function", "func":
-		return "the program uses " + r.s[from:r.i]
+		return "the program uses " + name
 	case "getline":
 		if rest != "" && strings.IndexByte(";}\n)", rest[0]) < 0 {
 			return "it may read a file"
@@ -119,7 +129,12 @@ func (r *awkReader) word() string {
 		if slash {
 			return awkUnclear
 		}
-	case "print", "printf", "return", "in", "else", "do", "case", "BEGIN", "END", "if", "while", "for", "switch":
+	case "print", "printf": // in the parentheses of for they may write a file
+		if r.round > 0 {
+			return awkUnclear
+		}
+		r.operand = false
+	case "return", "in", "else", "do", "case", "BEGIN", "END", "if", "while", "for", "switch":
 		r.operand = false
 	}
 	return ""
@@ -135,32 +150,46 @@ func (r *awkReader) text() string {
 			return awkUnclear
 		case '"':
 			r.i++
-			r.operand = true
+			r.operand, r.either = true, false
 			return ""
 		}
 	}
 	return awkUnclear
 }
 
-// pattern reads a regular expression. Versions of awk disagree on a slash in brackets.
+// awkClass matches the name of a class of characters.
+var awkClass = regexp.MustCompile(`^\[:(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]`)
+
+// pattern reads a regular expression. Versions of awk disagree on a slash in brackets, and on where
+// brackets end that hold one.
 func (r *awkReader) pattern() string {
 	open := false
 	for r.i++; r.i < len(r.s); r.i++ {
-		switch r.s[r.i] {
+		switch rest := r.s[r.i:]; rest[0] {
 		case '\\':
 			r.i++
 		case '\n':
 			return awkUnclear
 		case '[':
+			class := awkClass.FindString(rest)
+			switch {
+			case open && class == "", !open && (strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]")):
+				return awkUnclear
+			case open:
+				r.i += len(class) - 1
+			}
 			open = true
 		case ']':
+			if !open {
+				return awkUnclear
+			}
 			open = false
 		case '/':
 			if open {
 				return awkUnclear
 			}
 			r.i++
-			r.operand = true
+			r.operand, r.either = true, false
 			return ""
 		}
 	}

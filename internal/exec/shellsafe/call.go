@@ -33,7 +33,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	cmd := Command{Wrapped: c.wrapped || toFile || !w.plainSettings(n, args), Inner: c.inner, Redirects: files, Outputs: out.names}
 	if len(args) == 0 {
 		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped || len(out.names) > 0
-		w.changes = w.changes || slices.ContainsFunc(n.Assigns, func(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) })
+		w.changes = w.changes || slices.ContainsFunc(n.Assigns, steersBy)
 		w.soft("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)

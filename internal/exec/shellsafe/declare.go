@@ -13,7 +13,7 @@ import (
 func (w *walker) declare(n *syntax.DeclClause, c context) {
 	w.soft("it sets variables: " + n.Variant.Value)
 	w.other(n.Variant.Value, n, c)
-	w.changes = w.changes || n.Variant.Value == "nameref" || slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) })
+	w.changes = w.changes || n.Variant.Value == "nameref" || slices.ContainsFunc(n.Args, steersBy)
 	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
 		w.evaluates = true
 		w.meet()

@@ -150,7 +150,7 @@ func (w *walker) verdict(args []arg, c context) (out []arg, hard bool, why strin
 			return args, key == "go", ""
 		}
 		if looks(args) {
-			w.looked = shortForm(joinedText(args))
+			w.looked = shortForm(strings.Join(texts(args), " "))
 			return args, false, ""
 		}
 		w.bestReads(args, c)

@@ -52,6 +52,9 @@ func steers(name string) bool {
 	return name == "" || isProgram(name) || has("PATH IFS CDPATH GLOBIGNORE BASHOPTS SHELLOPTS HOME PWD", name)
 }
 
+// steersBy reports whether an assignment may set a variable that steers.
+func steersBy(a *syntax.Assign) bool { return a.Name == nil || steers(a.Name.Value) }
+
 // cargoProgram reports whether a variable is a setting of cargo that names a
 // program.
 func cargoProgram(name string) bool {
@@ -159,12 +162,12 @@ func (w *walker) gitPair(key, value string, c context) {
 // form. Parts that list finds unresolved become doubts, and do not affect whether
 // the text is read-only.
 func (w *walker) listUncertain(list func()) {
-	unresolved, reason, launched, changes := w.a.Unresolved, w.reason, w.launched, w.changes
+	unresolved, known := w.a.Unresolved, w.verdicts
 	list()
 	if w.a.Unresolved != unresolved {
 		w.setIncomplete(w.a.Unresolved)
 	}
-	w.a.Unresolved, w.reason, w.launched, w.changes = unresolved, reason, launched, changes
+	w.a.Unresolved, w.verdicts = unresolved, known
 }
 
 func (w *walker) setIncomplete(why string) {

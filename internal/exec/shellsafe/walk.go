@@ -8,6 +8,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// verdicts holds what is known of whether the text only reads.
+type verdicts struct {
+	reason   string // why it does not
+	changes  bool   // there is a reason against Views
+	looked   string // a command that looks: see Analysis.Looks
+	added    bool   // Script differs from a command that only reads
+	launched string // why a launcher's command is not read-only: see launches
+}
+
 // walker walks a tree once. It lists commands and paths, decides whether they are
 // read-only, and writes the script.
 type walker struct {
@@ -15,11 +24,7 @@ type walker struct {
 	o             *Options
 	src           string // source of the tree being walked
 	script        buffer
-	reason        string
-	changes       bool   // there is a reason against Views
-	looked        string // a command that looks: see Analysis.Looks
-	added         bool   // Script differs from a command that only reads
-	launched      string // why a launcher's command is not read-only: see launches
+	verdicts      // on the commands that were walked
 	commands      int
 	depth         int
 	assigns       bool // some variable is set, so $HOME is unknown

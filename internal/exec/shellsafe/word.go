@@ -403,12 +403,6 @@ func (w *walker) knownVariable(p *syntax.ParamExp, c context) (string, bool) {
 	return "", false
 }
 
-// joinedText returns the texts of words, with blanks between them.
-func joinedText(args []arg) string {
-	text, _, _ := joined(args)
-	return text
-}
-
 func digits(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' {
