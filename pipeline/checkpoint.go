@@ -83,10 +83,10 @@ func (c *call) hold() (release func()) {
 }
 
 // spareScratch removes the risk of a command that destroys only files in the session's folder for
-// temporary files, which hold nothing that must be restored.
+// temporary files, which hold nothing that must be restored, or files that do not exist.
 func spareScratch(p *policy.Parts) {
 	if p.Unresolved != "" || len(p.Targets) == 0 || slices.ContainsFunc(p.List, func(p policy.Part) bool { return p.UnknownWrites }) ||
-		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Free }) {
+		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Free && !missing(t.Canonical) }) {
 		return
 	}
 	for i := range p.List {

@@ -69,7 +69,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
-			free := own || named.Access == policy.Read && (nowhere(canonical) || c.reads(path, canonical, true, named.Uncertain))
+			free := own || named.Access == policy.Read && (c.absent(path, canonical, named.Uncertain) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
@@ -122,6 +122,26 @@ func (c *call) shown(text string) string {
 	return c.temp.Shown(text)
 }
 
+// absent reports whether a command that names a file outside of the roots finds nothing there. It
+// only fails then, so there is nothing to ask about. A program that may make the file is asked
+// about, unless not even the first name of the path exists. A link in a root may be given a target
+// until the command runs.
+func (c *call) absent(literal, canonical string, uncertain bool) bool {
+	switch {
+	case workspace.Containing(c.env.Session.Roots, filepath.Clean(literal)) != "":
+		return false
+	case uncertain:
+		return nowhere(canonical)
+	}
+	return missing(canonical)
+}
+
+// missing reports whether there is certainly nothing at a path.
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // nowhere reports whether the first name of an absolute path is absent. A word such as /CN=localhost
 // is no file, and a contained command cannot make one there.
 func nowhere(path string) bool {
@@ -129,8 +149,7 @@ func nowhere(path string) bool {
 	if first == "" || runtime.GOOS == "windows" {
 		return false
 	}
-	_, err := os.Lstat("/" + first)
-	return errors.Is(err, fs.ErrNotExist)
+	return missing("/" + first)
 }
 
 // mayExist reports whether a path may lead to something.

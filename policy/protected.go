@@ -53,11 +53,15 @@ var protectedParts = func() map[string][][]string {
 func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") }
 
 // protected returns the first protected name in a path, or "" if there is none. It
-// ignores case, as some file systems do.
+// ignores case, as some file systems do. A lock of git, whose name ends in .lock, is not protected:
+// git never reads one.
 func protected(names []string) string {
 	for i, name := range names {
 		for _, parts := range protectedParts[folded(name)] {
 			from := i + 1 - len(parts)
+			if lock := parts[0] == ".git" && i+1 < len(names) && strings.HasSuffix(names[len(names)-1], ".lock"); lock {
+				continue
+			}
 			if from >= 0 && slices.EqualFunc(names[from:i+1], parts, strings.EqualFold) {
 				return strings.Join(names[from:i+1], "/")
 			}

@@ -119,7 +119,7 @@ func (p *Private) Own(path string) bool {
 
 // Reads reports whether a command may read a path, as a file tool may, without a question: see
 // readLayer.holds. command is true if a command names the path. If the kernel contains it, it may
-// name devices, which it cannot open, and absent paths, unless it may make a file there.
+// name devices, which it cannot open, and a file that a program may make where no grant lets it.
 func (p *Private) Reads(path string, command, uncertain bool) bool {
 	if onWindows {
 		return false
@@ -129,8 +129,8 @@ func (p *Private) Reads(path string, command, uncertain bool) bool {
 		switch {
 		case inside(path, "/dev") && !inside(path, "/dev/tcp") && !inside(path, "/dev/udp"):
 			return !uncertain
-		case !uncertain && absent(path):
-			return holding(path, p.layer.hide) == "" && !sandbox.SystemSecret(path)
+		case uncertain && absent(path) && p.commands.neverGranted(Grant{Path: existing(filepath.Dir(path)), Change: true}) != "":
+			return true
 		}
 	}
 	return p.layer.holds(path, uncertain)
