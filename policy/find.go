@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -149,12 +150,22 @@ func (l *list) covering(c *call, p *Part) (m match) {
 func output(name string) *Part { return &Part{Text: "tee " + name, Allowable: true, Edits: true} }
 
 // ofPreset returns the rule of a preset that covers a part whose program is named by a path in a
-// root, or which names a folder in a root to work in.
+// root, which names a folder in a root to work in, which another program only starts, which asks a
+// program for its version, or which is Repeated.
 func (l *list) ofPreset(c *call, p *Part) (m match) {
 	program, rest, _ := strings.Cut(p.Text, " ")
 	short := *p
+	short.Allowable, short.Repeated = p.Allowable || p.Repeated, false
+	if short.Text = started(p.Text); short.Text != p.Text || p.Repeated {
+		if m = l.covering(c, &short); m.rule == nil || m.rule.preset == nil {
+			return match{}
+		}
+		return m
+	}
 	if root := within(c.p.roots, program); root != "" && program != root {
 		short.Text = strings.TrimSpace("./" + strings.TrimPrefix(strings.TrimPrefix(program, root), "/") + " " + rest)
+	} else if (rest == "--version" || rest == "--help") && !strings.ContainsAny(program, "/.~") {
+		short.Text = rest
 	} else if words := strings.SplitN(rest, " ", 3); len(words) == 3 && slices.Contains(workFlags[program], words[0]) && c.inside(words[1]) {
 		short.Text = program + " " + words[2]
 	} else {
@@ -164,6 +175,21 @@ func (l *list) ofPreset(c *call, p *Part) (m match) {
 		return match{}
 	}
 	return m
+}
+
+// starters matches the programs that only start another one, with the words before its name: they
+// decide how long it runs, how fast, or when its output appears.
+var starters = regexp.MustCompile(`^(timeout( (-k|-s|--kill-after|--signal) ?=?[A-Za-z0-9.]+| -v| --foreground| --preserve-status)* [0-9.]+[smhd]?|nohup|nice( -n ?-?[0-9]+| -[0-9]+)?|stdbuf( -[ioe] ?[0-9A-Z]+)+) `)
+
+// started returns the command that the starters of a command start.
+func started(text string) string {
+	for {
+		head := starters.FindString(text)
+		if head == "" || strings.HasPrefix(text[len(head):], "-") {
+			return text
+		}
+		text = text[len(head):]
+	}
 }
 
 // workFlags lists the flags of programs that name the folder to work in.

@@ -55,13 +55,18 @@ type Part struct {
 	// Allowable reports whether a rule may allow the part. Deny and ask rules cover it in any
 	// case.
 	Allowable bool
-	Inner     bool // whether an earlier part runs it; a rule that allows that part allows both
-	ReadOnly  bool // whether it only reads
-	Edits     bool // whether it only creates, removes, changes or moves files that it names
+	// Repeated reports whether a rule of a preset may allow the part, although it is not Allowable:
+	// it is in a loop.
+	Repeated bool
+	Inner    bool // whether an earlier part runs it; a rule that allows that part allows both
+	ReadOnly bool // whether it only reads
+	Edits    bool // whether it only creates, removes, changes or moves files that it names
 	// Reads reports whether it only reads, but for programs that settings of its program may
 	// name, as those of a repository do for git. Beside a part that a rule allows, it needs no
 	// rule of its own.
 	Reads bool
+	// Local reports whether it only talks to servers on this machine.
+	Local bool
 	// Outputs lists the files that its redirects write. A rule that allows the part does not
 	// allow them: each needs one that covers "tee FILE".
 	Outputs []string

@@ -36,11 +36,13 @@ type Except struct {
 	Names []string
 	// Others reports whether it is not covered if it may do more than change the files it names.
 	Others bool
+	// Remote reports whether it is not covered if it may talk to other machines.
+	Remote bool
 }
 
 // covers reports whether a part of a call is excepted.
 func (e *Except) covers(p *Part) bool {
-	if e.Others && !p.Edits {
+	if e.Others && !p.Edits || e.Remote && !p.Local {
 		return true
 	}
 	for _, word := range strings.Fields(p.Text) {

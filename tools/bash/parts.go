@@ -34,9 +34,9 @@ func (j *judged) parts(env *tools.Env, c *command.Commands, text string, harmles
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
-			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
+			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Repeated: c.Repeated, Inner: c.Inner,
 			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
-			Reads:    c.Reads && j.distrust == "", Outputs: c.Outputs, Edits: c.Edits(),
+			Reads:    c.Reads && j.distrust == "", Local: c.Local(), Outputs: c.Outputs, Edits: c.Edits(),
 			KnownPrefix: c.KnownPrefix, UnknownWrites: c.UnknownWrites, Possible: c.Possible,
 			Risk: shows(c, secrets),
 		}

@@ -150,8 +150,9 @@ type Command struct {
 	// Inner reports that an earlier Command of the list runs this one, so that
 	// allowing that one covers it.
 	Inner bool
-	// Allowable reports that a rule may allow the command as written.
-	Allowable bool
+	// Allowable reports that a rule may allow the command as written. Repeated reports that
+	// this is so but for a loop over words, or time, in which it is.
+	Allowable, Repeated bool
 	// ReadOnly reports that the command only reads even as written, without the
 	// additions of Script.
 	ReadOnly bool

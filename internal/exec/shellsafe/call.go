@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,10 +31,12 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 			w.deny("it reads from a device")
 		}
 	}
-	cmd := Command{Wrapped: c.wrapped || toFile || !w.plainSettings(n, args), Inner: c.inner, Redirects: files, Outputs: out.names}
+	hidden := c.wrapped || toFile || !w.plainSettings(n, args)
+	cmd := Command{Wrapped: hidden || c.timed, Inner: c.inner, Redirects: files, Outputs: out.names}
 	if len(args) == 0 {
-		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped || len(out.names) > 0
+		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped || c.timed || len(out.names) > 0
 		w.changes = w.changes || slices.ContainsFunc(n.Assigns, steersBy)
+		cmd.Reads = w.reason == "" && !slices.ContainsFunc(n.Assigns, reaches)
 		w.soft("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)
@@ -43,7 +46,8 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	if cmd.Name == "!" {
 		w.unresolve("a ! stands where it is the name of a command")
 	}
-	cmd.Allowable = !cmd.Wrapped && allowable(args) && !slices.ContainsFunc(rs, w.readsDevice)
+	plain := !hidden && allowable(args) && !slices.ContainsFunc(rs, w.readsDevice)
+	cmd.Allowable, cmd.Repeated = plain && !c.timed, plain && c.timed
 
 	inner := c
 	inner.input = w.inputOf(rs, c)
@@ -153,16 +157,16 @@ func joined(args []arg) (text, sure string, lit bool) {
 }
 
 // allowable reports whether the words are what they seem to a rule: each is literal, a
-// pattern that cannot become a flag, or what a command prints that only reads.
+// pattern that cannot become a flag, or what a command prints that only reads. echo prints all.
 func allowable(args []arg) bool {
-	dashes := false
+	dashes, echo := false, args[0].lit && args[0].val == "echo"
 	for i := range args {
 		a := &args[i]
 		switch {
 		case a.lit && (!a.folded || strings.HasPrefix(a.text, "~")):
 			dashes = dashes || a.val == "--"
 		case a.glob && i > 0 && (dashes || a.lead != "" && a.lead[0] != '-'):
-		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"):
+		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"), a.values && echo:
 		default:
 			return false
 		}
@@ -287,6 +291,41 @@ func (w *walker) plainSettings(n *syntax.CallExpr, args []arg) bool {
 // plainVariables lists variables that choose how much programs of development print, and in which
 // environment of the project they run. Their values name neither files nor programs.
 const plainVariables = "CI NODE_ENV MIX_ENV RAILS_ENV RACK_ENV APP_ENV FLASK_ENV DEBUG RUST_LOG RUST_BACKTRACE LOG_LEVEL VERBOSE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUTF8 PYTHONWARNINGS CGO_ENABLED GOOS GOARCH GOMAXPROCS CARGO_TERM_COLOR NEXT_TELEMETRY_DISABLED DO_NOT_TRACK HUSKY PORT TEST_SCALE"
+
+// reaches reports whether an assignment may change what a program does, if the variable is exported
+// already: it steers, or is a setting of a program.
+func reaches(a *syntax.Assign) bool {
+	if steersBy(a) || a.Append || a.Index != nil || a.Array != nil || settingName.MatchString(a.Name.Value) {
+		return true
+	}
+	return a.Value != nil && !valued(a.Value)
+}
+
+// settingName matches the names of variables that are settings of shells, libraries and tools.
+var settingName = regexp.MustCompile(`(?i)^(LC_|LANG|XDG_|GIT|GO|CGO|CARGO|RUST|NODE|NPM|YARN|PNPM|BUN|DENO|COREPACK|PYTHON|PIP|UV_|VIRTUAL|CONDA|PYENV|POETRY|JAVA|JDK|MAVEN|M2_|GRADLE|SBT|KOTLIN|ANDROID|DOTNET|NUGET|RUBY|GEM|BUNDLE|RBENV|COMPOSER|PHP|PERL|MIX|HEX|ERL|STACK|CABAL|NIX|GUIX|HOMEBREW|ASDF|MISE|BAZEL|CONAN|FLUTTER|ZIG|SSL_|CURL|DOCKER|KUBE|AWS|LD_|DYLD|BASH|SHELL|EDITOR|TMPDIR|OPTIND|HIST|TIMEFORMAT)|(PROXY|FLAGS|PATH|_CONFIG|_HOME|_CACHE|_FILE|_INDEX|_REGISTRY|_OPTS|_OPTIONS)$`)
+
+// valued reports whether all that is unknown of a word are values of variables and what commands
+// print.
+func valued(n *syntax.Word) bool {
+	for _, part := range n.Parts {
+		parts := []syntax.WordPart{part}
+		if q, ok := part.(*syntax.DblQuoted); ok {
+			parts = q.Parts
+		}
+		for _, part := range parts {
+			switch p := part.(type) {
+			case *syntax.Lit, *syntax.SglQuoted, *syntax.CmdSubst:
+			case *syntax.ParamExp:
+				if !isValue(p) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
 
 func harmlessVariable(name string) bool {
 	switch name {

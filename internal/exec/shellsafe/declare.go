@@ -29,6 +29,7 @@ func (w *walker) declare(n *syntax.DeclClause, c context) {
 		text := w.a.Commands[cmd].Text
 		w.a.Commands[cmd].Words = strings.Fields(text)
 		w.a.Commands[cmd].Text = strings.Join(w.a.Commands[cmd].Words, " ")
+		w.a.Commands[cmd].Reads = n.Variant.Value == "export" && w.plainSettings(&syntax.CallExpr{Assigns: n.Args}, nil)
 	}
 }
 

@@ -49,7 +49,7 @@ func looks(args []arg) bool {
 	case "man":
 		return len(rest) > 0 && len(rest) < 3 && len(operands(rest)) == len(rest) && !strings.ContainsAny(strings.Join(rest, ""), "/.")
 	case "curl":
-		return getsLocally(rest)
+		return asksLocally(rest, false)
 	case "gh":
 		if len(rest) > 1 && rest[0] == "api" {
 			ops, ok := lookWords(rest[1:], apiFlags)
@@ -104,9 +104,22 @@ var localURL = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\]|
 // another host.
 const curlFlags = "-s --silent -S --show-error -f --fail --fail-with-body -i --include -I --head -v --verbose -k --insecure -g --globoff -4 --ipv4 -6 --ipv6 -N --no-buffer --compressed --http1.1 --http2 -m= --max-time= --connect-timeout= --retry= --retry-delay= --retry-max-time= --retry-connrefused --retry-all-errors -A= --user-agent= -H= --header= -X= --request= -w= --write-out= -o= --output= -u= --user= -b= --cookie= --url="
 
-// getsLocally reports whether curl only gets pages of servers on this machine.
-func getsLocally(words []string) bool {
-	found := false
+// sendFlags lists the flags of curl that send a body of its words.
+const sendFlags = "-d= --data= --data-raw= --data-ascii= --data-binary= --data-urlencode= --json= -F= --form= --form-string="
+
+// Local reports whether the command is a curl that only talks to servers on this machine, and sends
+// no file.
+func (c *Command) Local() bool {
+	return (c.Allowable || c.Repeated) && c.Literal && len(c.Words) > 1 && c.Words[0] == "curl" && asksLocally(c.Words[1:], true)
+}
+
+// asksLocally reports whether curl only gets pages of servers on this machine or, with send, also
+// sends its words there.
+func asksLocally(words []string, send bool) bool {
+	found, curlFlags := false, curlFlags
+	if send {
+		curlFlags += " " + sendFlags
+	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !strings.HasPrefix(w, "-") {
@@ -138,8 +151,7 @@ func getsLocally(words []string) bool {
 		}
 		switch name {
 		case "-X", "--request":
-			ok := has("GET HEAD OPTIONS", value)
-			if !ok {
+			if !send && !has("GET HEAD OPTIONS", value) {
 				return false
 			}
 		case "-o", "--output":
@@ -154,8 +166,12 @@ func getsLocally(words []string) bool {
 			if !strings.Contains(value, "=") {
 				return false
 			}
-		case "-H", "--header":
+		case "-H", "--header", "-d", "--data", "--data-ascii", "--data-binary", "--json":
 			if strings.HasPrefix(value, "@") {
+				return false
+			}
+		case "-F", "--form", "--data-urlencode":
+			if strings.ContainsAny(value, "@<") {
 				return false
 			}
 		case "--url":

@@ -79,7 +79,7 @@ func (w *walker) test(n *syntax.TestClause, c context) {
 	w.expr(n.X, c)
 	w.script.WriteString(" ]]")
 	fields := strings.Fields(text)
-	cmd := Command{Text: strings.Join(fields, " "), Words: fields, Name: "[[", Wrapped: c.wrapped, Inner: c.inner}
+	cmd := Command{Text: strings.Join(fields, " "), Words: fields, Name: "[[", Wrapped: c.wrapped || c.timed, Inner: c.inner}
 	cmd.ReadOnly = w.reason == ""
 	w.settle(at, at < len(w.a.Commands), cmd, reason)
 }

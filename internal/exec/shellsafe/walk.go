@@ -44,6 +44,7 @@ type walker struct {
 // context describes the surroundings of a statement.
 type context struct {
 	wrapped bool // Command.Wrapped
+	timed   bool // in a loop over words, or after time
 	inner   bool // Command.Inner
 	dirs    dirs
 	reparse int // depth of sh -c
@@ -130,7 +131,7 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 		c.input = w.inputOf(s.Redirs, c)
 		if s.Cmd == nil {
 			w.deny("a redirect stands alone")
-			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files, UnknownWrites: w.unknownWrites})
+			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped || c.timed, Redirects: files, UnknownWrites: w.unknownWrites})
 			w.unknownWrites = false
 			f = same(c.dirs)
 		} else {
@@ -234,7 +235,8 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		if n.Stmt == nil {
 			return same(in)
 		}
-		return w.stmt(n.Stmt, c.seenThrough())
+		c.timed = true
+		return w.stmt(n.Stmt, c)
 	case *syntax.CoprocClause:
 		// The shell recognises assignments and redirects after coproc. The parser
 		// takes them for the name of a command.
@@ -254,7 +256,7 @@ func (w *walker) other(name string, n syntax.Node, c context) {
 	w.commands++
 	w.assigns = true
 	text := strings.TrimSpace(w.text(n))
-	w.a.Commands = w.appendCommand(Command{Text: text, Words: []string{text}, Name: name, Wrapped: c.wrapped, Inner: c.inner})
+	w.a.Commands = w.appendCommand(Command{Text: text, Words: []string{text}, Name: name, Wrapped: c.wrapped || c.timed, Inner: c.inner})
 }
 
 func (w *walker) binary(n *syntax.BinaryCmd, c context) flow {
@@ -329,8 +331,11 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	default:
 		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", l))
 	}
-	w.assigns = true // the loop sets a variable, which may be PATH
-	c = c.seenThrough()
+	w.assigns = true
+	if l, ok := n.Loop.(*syntax.WordIter); !ok || n.Select || steers(l.Name.Value) || settingName.MatchString(l.Name.Value) {
+		c = c.seenThrough() // the variable may be PATH
+	}
+	c.timed = true
 	c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
 	return same(in.or(w.list(n.Do, c).either()))
 }

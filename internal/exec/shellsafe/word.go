@@ -22,6 +22,7 @@ type arg struct {
 	number  bool   // it is a single number
 	numeric bool   // sub is set, and all substitutions are numbers
 	reads   bool   // all that is unknown of it is what commands print that only read
+	values  bool   // all that is unknown of it is what commands print, and the values of variables
 	stdin   bool   // it contains a placeholder for the input of xargs
 	script  string // its form in Script; "" if it has none
 	why     string // why script is ""
@@ -57,6 +58,7 @@ type wordReader struct {
 	expansion string          // the reason for dynamic
 	unknowns  int             // number of unknown parts
 	printed   int             // number of those that commands print that only read
+	plain     int             // number of those that commands print, or that are values of variables
 }
 
 // word reads a word and walks the commands of its substitutions.
@@ -87,7 +89,7 @@ func (r *wordReader) finish() arg {
 	a.script = r.script.String()
 	switch {
 	case r.dynamic:
-		a.reads = r.unknowns == r.printed
+		a.reads, a.values = r.unknowns == r.printed, r.unknowns == r.plain
 		a.lit, a.glob, a.sub, a.number, a.numeric, a.script, a.why = false, false, false, false, false, "", r.expansion
 	case a.sub:
 		a.glob, a.number = false, a.number && a.val == ""
@@ -297,7 +299,9 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 			r.raw(source, `"`+s+`"`)
 			return
 		}
-		r.unknown(source)
+		if r.unknown(source); isValue(p) {
+			r.plain++
+		}
 	case *syntax.CmdSubst:
 		script, ok := w.substitution(p, r.c, source)
 		if ok && quoted && !r.a.glob {
@@ -310,7 +314,8 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 			return
 		}
 		r.text.WriteString(source)
-		if r.unknown("a substitution"); ok {
+		r.unknown("a substitution")
+		if r.plain++; ok {
 			r.printed++
 		}
 		return
@@ -345,6 +350,23 @@ func (r *wordReader) raw(text, script string) {
 	r.script.WriteString(script)
 	r.a.numeric = r.a.numeric || !r.a.sub
 	r.a.sub, r.a.number = true, !r.a.sub
+}
+
+// isValue reports whether an expansion gives the value of a variable, its length, or a literal
+// instead, and evaluates and sets nothing.
+func isValue(p *syntax.ParamExp) bool {
+	if p.Param == nil || p.Flags != nil || p.Excl || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
+		len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 {
+		return false
+	}
+	if p.Exp == nil {
+		return true
+	}
+	switch p.Exp.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		return p.Exp.Word == nil || p.Exp.Word.Lit() != ""
+	}
+	return false
 }
 
 // number returns the text of a parameter whose value is always a number.
