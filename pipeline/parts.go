@@ -69,11 +69,12 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
+			absent := named.Access == policy.Read && !named.Uncertain && canonical == filepath.Clean(path) && missing(canonical)
 			free := own || named.Access == policy.Read && (c.absent(path, canonical, named.Uncertain) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
-			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: free, By: named.By})
+			to.Targets = append(to.Targets, policy.Target{Literal: c.shown(path), Canonical: canonical, Access: named.Access, Free: free, Absent: absent, By: named.By})
 		}
 	}
 	return to, nil

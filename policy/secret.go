@@ -8,7 +8,7 @@ import (
 // credentials, and why. In files that the session may read or write without a rule, it
 // considers only secrets that are Known.
 func (c *call) secret() (Secret, bool) {
-	if c.p.secrets == nil || c.r.Target == nil {
+	if c.p.secrets == nil || c.r.Target == nil || c.r.Target.Absent {
 		return Secret{}, false
 	}
 	for _, path := range [...]string{c.real.path, c.written()} {
