@@ -11,7 +11,8 @@ import (
 // deciding returns the indexes of the parts that cause an ask or deny decision,
 // as far as known. These are the parts that get the same decision by
 // themselves. If there are none, they are the parts that name a path of the
-// decision's reason, or the only part. An allowed call has none.
+// decision's reason, or those that no rule covers if the tool decided, or the only
+// part. An allowed call has none.
 func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) (at []int) {
 	if d.Behavior == policy.Allow {
 		return nil
@@ -27,6 +28,11 @@ func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) 
 	about := pathsIn(d.Reason)
 	for i, part := range parts {
 		if slices.ContainsFunc(strings.Fields(part.Text), func(word string) bool { return names(absolute(word, dir, home), about) }) {
+			at = append(at, i)
+		}
+	}
+	for i, part := range parts {
+		if len(about) == 0 && d.Layer == policy.LayerTool && part.Layer == policy.LayerDefault {
 			at = append(at, i)
 		}
 	}

@@ -69,7 +69,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
-			absent := named.Access == policy.Read && !named.Uncertain && canonical == filepath.Clean(path) && missing(canonical)
+			absent := named.Access == policy.Read && !named.Uncertain && c.temp != nil && c.temp.Contained() && canonical == filepath.Clean(path) && missing(canonical)
 			free := own || named.Access == policy.Read && (c.absent(path, canonical, named.Uncertain) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))

@@ -88,6 +88,7 @@ type Private interface {
 	Layered(path string) (at string, merged bool)
 	LayerFolders() []string
 	Reads(canonical string, command, uncertain bool) bool
+	Contained() bool // whether the kernel keeps commands from what they may not use
 	Shown(text string) string
 }
 

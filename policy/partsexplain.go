@@ -100,7 +100,7 @@ func (e *partsExplainer) undecided(p *Part, own match) Decision {
 		return Decision{Behavior: Ask, Layer: LayerMode, Reason: manually}
 	case own.rule != nil:
 		return e.byRule(Allow, own)
-	case p.ReadOnly:
+	case p.ReadOnly, p.Reads:
 		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "it only reads"}
 	}
 	return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers it, and no risk of it is known"}
@@ -109,7 +109,9 @@ func (e *partsExplainer) undecided(p *Part, own match) Decision {
 // on returns the first rule of a list that covers a part, or every call of the tool.
 func (e *partsExplainer) on(b Behavior, p *Part) (m match) {
 	l := &e.p.lists[b]
-	l.onTools(e.call, &m)
+	if l.onTools(e.call, &m); b == Allow && m.rule == nil {
+		return l.covering(e.call, p)
+	}
 	l.onPart(e.call, p, &m)
 	return m
 }

@@ -124,8 +124,7 @@ func (p *Private) Reads(path string, command, uncertain bool) bool {
 	if onWindows {
 		return false
 	}
-	p.once.Do(func() { p.layer = p.commands.readLayer() })
-	if command && p.layer.contained {
+	if command && p.Contained() {
 		switch {
 		case inside(path, "/dev") && !inside(path, "/dev/tcp") && !inside(path, "/dev/udp"):
 			return !uncertain
@@ -133,5 +132,13 @@ func (p *Private) Reads(path string, command, uncertain bool) bool {
 			return true
 		}
 	}
-	return p.layer.holds(path, uncertain)
+	return p.reading().holds(path, uncertain)
+}
+
+// Contained reports whether the kernel contains commands.
+func (p *Private) Contained() bool { return !onWindows && p.reading().contained }
+
+func (p *Private) reading() *readLayer {
+	p.once.Do(func() { p.layer = p.commands.readLayer() })
+	return p.layer
 }
