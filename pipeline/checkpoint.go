@@ -86,7 +86,7 @@ func (c *call) hold() (release func()) {
 // temporary files, which hold nothing that must be restored, or files that do not exist.
 func spareScratch(p *policy.Parts) {
 	if p.Unresolved != "" || len(p.Targets) == 0 || slices.ContainsFunc(p.List, func(p policy.Part) bool { return p.UnknownWrites }) ||
-		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Free && !missing(t.Canonical) }) {
+		slices.ContainsFunc(p.Targets, func(t policy.Target) bool { return t.Access == policy.Edit && !t.Free && !t.Absent }) {
 		return
 	}
 	for i := range p.List {

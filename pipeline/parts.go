@@ -57,7 +57,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
-			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, By: named.By, Uncertain: named.Uncertain}
+			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input, By: named.By, Uncertain: named.Uncertain, Dir: named.Dir}
 			if seen[key] {
 				continue
 			}
@@ -69,8 +69,11 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			if err != nil {
 				return nil, err
 			}
-			absent := named.Access == policy.Read && !named.Uncertain && c.temp != nil && c.temp.Contained() && canonical == filepath.Clean(path) && missing(canonical)
-			free := own || named.Access == policy.Read && (c.absent(path, canonical, named.Uncertain) || c.reads(path, canonical, true, named.Uncertain))
+			absent := missing(canonical) && (c.env.Place == nil || missing(c.env.Place(path, false)))
+			if named.Access == policy.Read {
+				absent = absent && !named.Uncertain && c.contained() && canonical == filepath.Clean(path)
+			}
+			free := own || c.unreached(named.Dir, made) || named.Access == policy.Read && (c.absent(path, canonical, named.Uncertain) || c.reads(path, canonical, true, named.Uncertain))
 			if named.Input {
 				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
@@ -111,6 +114,9 @@ func (c *call) reads(literal, canonical string, command, uncertain bool) bool {
 	return c.temp != nil && !in(filepath.Clean(literal)) && c.temp.Reads(canonical, command, uncertain)
 }
 
+// contained reports whether the kernel keeps commands from what they may not use.
+func (c *call) contained() bool { return c.temp != nil && c.temp.Contained() }
+
 // own reports whether a canonical path is in the session's folder for temporary files.
 func (c *call) own(canonical string) bool { return c.temp != nil && c.temp.Owns(canonical) }
 
@@ -135,6 +141,20 @@ func (c *call) absent(literal, canonical string, uncertain bool) bool {
 		return nowhere(canonical)
 	}
 	return missing(canonical)
+}
+
+// unreached reports whether a command cannot change to a folder, so that it uses no file there: the
+// folder is missing and outside of the roots, and the kernel keeps the command from making it.
+func (c *call) unreached(dir string, made map[string]bool) bool {
+	if dir == "" || !c.contained() || workspace.Containing(c.env.Session.Roots, dir) != "" || c.own(dir) || !missing(dir) || c.env.Place != nil && !missing(c.env.Place(dir, false)) {
+		return false
+	}
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if made[at] {
+			return false
+		}
+	}
+	return true
 }
 
 // missing reports whether there is certainly nothing at a path.

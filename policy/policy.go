@@ -81,7 +81,7 @@ type Target struct {
 	Literal   string // as written: expanded, clean, absolute
 	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
 	Free      bool   // where calls may go without a rule: the session's folder for temporary files, what all commands may read, or nothing is there
-	Absent    bool   // nothing is there to be read, so it holds no credentials
+	Absent    bool   // nothing is there
 	Access    Access
 	By        string // the program that changes it although the call does not name it; "": the call does
 }

@@ -6,9 +6,9 @@ import (
 
 // secret reports whether the canonical path or the path as written may hold
 // credentials, and why. In files that the session may read or write without a rule, it
-// considers only secrets that are Known.
+// considers only secrets that are Known. What is absent can show none.
 func (c *call) secret() (Secret, bool) {
-	if c.p.secrets == nil || c.r.Target == nil || c.r.Target.Absent {
+	if c.p.secrets == nil || c.r.Target == nil || c.r.Target.Absent && c.r.Target.Access == Read {
 		return Secret{}, false
 	}
 	for _, path := range [...]string{c.real.path, c.written()} {

@@ -31,6 +31,9 @@ type NamedPath struct {
 	// Place is true for a folder in which a program works. It is Uncertain. If it is absent, no
 	// program works there.
 	Place bool
+	// Dir is the folder that the command has changed to and that the path is relative to; "" if
+	// there is none.
+	Dir string
 	// Uncertain is true if a program gets the path and may write to it.
 	Uncertain bool
 }

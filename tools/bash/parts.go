@@ -160,7 +160,11 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 			}
 			text = filepath.Join(escaped(dir, true), n.Pattern)
 		}
-		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input, Uncertain: n.Uncertain, Place: n.Place})
+		path := tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input, Uncertain: n.Uncertain, Place: n.Place}
+		if !filepath.IsAbs(n.Text) && n.Dir != dir {
+			path.Dir = n.Dir
+		}
+		p.Paths = append(p.Paths, path)
 	}
 }
 
