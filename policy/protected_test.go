@@ -18,6 +18,7 @@ func TestProtected(t *testing.T) {
 		"/ws/.amp/settings.json": Ask, "/ws/.rovodev/mcp.json": Ask, "/ws/.lvimrc": Ask, "/ws/.autoenv": Ask, "/ws/.shadowenv.d/x.lisp": Ask, "/ws/.yarn/releases/yarn.cjs": Ask, "/ws/.yarn/plugins/x.cjs": Ask,
 		"/ws/.github/workflows/x.yml": Allow, "/ws/.clinerules/a.md": Allow, "/ws/.yarn/cache/x.zip": Allow, "/ws/.config/x": Allow,
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
+		"/ws/.git/index.lock": Allow, "/ws/.GIT/refs/heads/main.lock": Allow, "/ws/.git": Ask, "/ws/.git/lock": Ask, "/ws/a.lock/.git/config": Ask, "/ws/.git/a.lock/config": Ask, "/ws/.git/a.lock/.vscode": Ask, "/ws/.vscode/a.lock": Ask,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
 		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
