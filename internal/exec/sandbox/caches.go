@@ -68,7 +68,7 @@ var caches = []cache{
 	{path: ".npm", reason: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
 	{path: ".npm", reason: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
 	{path: ".yarn/berry/cache", reason: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
-	{path: ".local/share/pnpm/store", reason: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm"}},
+	{path: ".local/share/pnpm/store", reason: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm", "corepack", "npx"}},
 	{path: ".bun/install/cache", reason: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
 	{path: ".cache/deno", reason: "deno: modules", variable: "DENO_DIR"},
 	{path: ".cache/pip", reason: "pip: packages", variable: "PIP_CACHE_DIR"},
