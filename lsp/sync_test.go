@@ -536,14 +536,14 @@ func TestForChange(t *testing.T) {
 func TestOpenElsewhere(t *testing.T) {
 	w := newWorld(t, script(all, defines))
 	w.write("a.x", "x")
-	w.write("layer/dep.x", "one")
+	w.write("layer.x", "one")
 	c, _, err := w.open("a.x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, at := w.path("cache/dep.x"), w.path("layer/dep.x")
+	path, at := w.path("cache/dep.x"), w.path("layer.x")
 	open := func() error {
-		text, info := w.text("layer/dep.x")
+		text, info := w.text("layer.x")
 		return c.Open(t.Context(), path, at, text, info)
 	}
 	for range 2 {
@@ -555,7 +555,7 @@ func TestOpenElsewhere(t *testing.T) {
 	if f := w.last(); f.count("textDocument/didOpen dep.x") != 1 || f.count("textDocument/didClose dep.x") != 0 {
 		t.Error(f.methods())
 	}
-	w.write("layer/dep.x", "three")
+	w.write("layer.x", "three")
 	if err := c.Announce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
