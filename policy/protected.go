@@ -52,12 +52,19 @@ var protectedParts = func() map[string][][]string {
 // folding, but ToLower does not change it.
 func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") }
 
+// shipped lists protected names that packages are published with. They have no effect below
+// node_modules, a folder of which nobody opens as a project.
+var shipped = []string{".vscode", ".vs", ".idea", ".fleet", ".zed", ".devcontainer", ".claude", ".cursor"}
+
 // protected returns the first protected name in a path, or "" if there is none. It
 // ignores case, as some file systems do.
 func protected(names []string) string {
 	for i, name := range names {
 		for _, parts := range protectedParts[folded(name)] {
 			from := i + 1 - len(parts)
+			if from > 0 && slices.Contains(shipped, name) && slices.Contains(names[:from], "node_modules") {
+				continue
+			}
 			if from >= 0 && slices.EqualFunc(names[from:i+1], parts, strings.EqualFold) {
 				return strings.Join(names[from:i+1], "/")
 			}

@@ -18,6 +18,7 @@ func TestProtected(t *testing.T) {
 		"/ws/.amp/settings.json": Ask, "/ws/.rovodev/mcp.json": Ask, "/ws/.lvimrc": Ask, "/ws/.autoenv": Ask, "/ws/.shadowenv.d/x.lisp": Ask, "/ws/.yarn/releases/yarn.cjs": Ask, "/ws/.yarn/plugins/x.cjs": Ask,
 		"/ws/.github/workflows/x.yml": Allow, "/ws/.clinerules/a.md": Allow, "/ws/.yarn/cache/x.zip": Allow, "/ws/.config/x": Allow,
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
+		"/ws/node_modules/a/.idea/x.xml": Allow, "/ws/sub/node_modules/.vscode": Allow, "/ws/node_modules/a/.git/config": Ask, "/ws/node_modules/a/.npmrc": Ask, "/ws/.idea/node_modules": Ask, "/ws/x_node_modules/.idea": Ask,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
 		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {
