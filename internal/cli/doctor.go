@@ -199,6 +199,9 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	}
 	for _, cache := range about.Caches {
 		dir := cacheDir{Path: cache.Path, Why: cache.Reason, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
+		if dir.Shared && cache.Layered {
+			continue
+		}
 		if dir.Shared {
 			dir.Without = cache.Programs
 		}
