@@ -66,7 +66,7 @@ func (c *Client) Compare(ctx context.Context, path string, before, after *Text, 
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
-	d, err := c.open(path, after, seen)
+	d, err := c.open(path, path, after, seen)
 	at := c.changes
 	c.unlock()
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *Client) Learn(ctx context.Context, path string, text *Text, seen os.Fil
 	}
 	defer c.learning.Add(-1)
 	if c.learning.Add(1) <= maxOthers {
-		_, _, _ = c.Diagnostics(ctx, path, text, seen)
+		_, _, _ = c.Diagnostics(ctx, path, path, text, seen)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestCompareKnows(t *testing.T) {
 					}
 					ask := func(name string) {
 						text, info := w.text(name)
-						if _, _, err := client.Diagnostics(t.Context(), w.path(name), text, info); err != nil {
+						if _, _, err := client.Diagnostics(t.Context(), w.path(name), w.path(name), text, info); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -170,7 +170,7 @@ func TestCompareOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := client.Diagnostics(t.Context(), w.path("c.x"), text, nil); err != nil {
+			if _, _, err := client.Diagnostics(t.Context(), w.path("c.x"), w.path("c.x"), text, nil); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -200,7 +200,7 @@ func TestOldContent(t *testing.T) {
 		w.last().sent = nil
 		w.last().mu.Unlock()
 		old, _ := NewText([]byte("another " + text.Content()))
-		if err := client.Open(t.Context(), w.path("a.x"), old, info); err != errChanged {
+		if err := client.Open(t.Context(), w.path("a.x"), w.path("a.x"), old, info); err != errChanged {
 			t.Error(err)
 		}
 		_ = client.send(t.Context(), "x", nil, nil)

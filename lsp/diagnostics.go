@@ -115,12 +115,13 @@ func (c *Client) pulls() bool {
 
 // Diagnostics returns the diagnostics of a file with a content. They are of that content and
 // of the present state of the other files: a server that sends them on its own gets the
-// content again, unless nothing has changed. The list is the caller's.
-func (c *Client) Diagnostics(ctx context.Context, path string, text *Text, seen os.FileInfo) (list []Diagnostic, note string, err error) {
+// content again, unless nothing has changed. The other parameters are those of Open. The list is the
+// caller's.
+func (c *Client) Diagnostics(ctx context.Context, path, at string, text *Text, seen os.FileInfo) (list []Diagnostic, note string, err error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, "", err
 	}
-	d, err := c.present(ctx, path, text, seen)
+	d, err := c.present(ctx, path, at, text, seen)
 	c.unlock()
 	if err != nil {
 		return nil, "", err

@@ -19,6 +19,7 @@ const (
 // not change, since servers answer about open files faster, and some find errors only in them.
 type document struct {
 	path    string
+	at      string // where this process finds the file
 	text    *Text
 	version int
 	used    uint64
@@ -45,7 +46,7 @@ func (c *Client) announce(ctx context.Context, except string) (others bool, err 
 		changed[e.path] = true
 	}
 	for _, d := range c.docs { // they need not be in the project
-		now, _ := os.Lstat(d.path)
+		now, _ := os.Lstat(d.at)
 		switch {
 		case changed[d.path]:
 		case now == nil:
@@ -104,35 +105,34 @@ func (c *Client) close(path string) {
 }
 
 // open gives the server the content of a file, unless it is not that of the file any more.
-// seen describes the file before its content was read; nil if that is unknown. c.order is
-// held.
-func (c *Client) open(path string, text *Text, seen os.FileInfo) (*document, error) {
+// at and seen are those of Open; nil if seen is unknown. c.order is held.
+func (c *Client) open(path, at string, text *Text, seen os.FileInfo) (*document, error) {
 	c.turn++
 	d := c.docs[path]
 	if d != nil && d.text.content == text.content {
 		d.used = c.turn
 		if seen != nil {
-			d.seen = seen
+			d.at, d.seen = at, seen
 		}
 		if c.Server.Resends && d.sentAt != c.changes {
 			return d, c.resend(d)
 		}
 		return d, nil
 	}
-	if now, _ := os.Lstat(path); !same(now, seen) {
+	if now, _ := os.Lstat(at); !same(now, seen) {
 		if d != nil {
 			c.close(path)
 		}
 		return nil, errChanged
 	}
 	if d != nil {
-		d.text, d.seen, d.used = text, seen, c.turn
+		d.at, d.text, d.seen, d.used = at, text, seen, c.turn
 		c.changed()
 		return d, c.resend(d)
 	}
 	c.makeRoom()
 	c.version++
-	d = &document{path: path, text: text, version: c.version, used: c.turn, seen: seen, sentAt: c.changes}
+	d = &document{path: path, at: at, text: text, version: c.version, used: c.turn, seen: seen, sentAt: c.changes}
 	c.docs[path] = d
 	return d, c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": URIOf(path), "languageId": c.Server.Language(path), "version": d.version, "text": text.content,
@@ -167,13 +167,14 @@ func (c *Client) resend(d *document) error {
 	})
 }
 
-// Open announces changed files to the server, and gives it the content of one. The path is
-// canonical. seen describes the file before its content was read.
-func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.FileInfo) error {
+// Open announces changed files to the server, and gives it the content of one. path is the canonical
+// path that the server knows, and at where this process finds the file: in a layer over a cache, for
+// example. seen describes the file before its content was read.
+func (c *Client) Open(ctx context.Context, path, at string, text *Text, seen os.FileInfo) error {
 	if err := c.lock(ctx); err != nil {
 		return err
 	}
-	d, err := c.present(ctx, path, text, seen)
+	d, err := c.present(ctx, path, at, text, seen)
 	c.unlock()
 	if err == nil && c.Server.Resends {
 		_, err = c.diagnose(ctx, d) // it answers from its last state until it has sent these
@@ -183,11 +184,11 @@ func (c *Client) Open(ctx context.Context, path string, text *Text, seen os.File
 
 // present announces changed files to the server, and gives it the content of one. c.order is
 // held.
-func (c *Client) present(ctx context.Context, path string, text *Text, seen os.FileInfo) (*document, error) {
+func (c *Client) present(ctx context.Context, path, at string, text *Text, seen os.FileInfo) (*document, error) {
 	if _, err := c.announce(ctx, path); err != nil {
 		return nil, err
 	}
-	return c.open(path, text, seen)
+	return c.open(path, at, text, seen)
 }
 
 // Position returns the position of an offset in the content of a text, for a request.

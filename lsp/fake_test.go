@@ -293,7 +293,7 @@ func (w *world) open(name string) (*Client, *Text, error) {
 	}
 	defer done()
 	text, info := w.text(name)
-	return c, text, c.Open(w.t.Context(), w.path(name), text, info)
+	return c, text, c.Open(w.t.Context(), w.path(name), w.path(name), text, info)
 }
 
 func (w *world) text(name string) (*Text, os.FileInfo) {

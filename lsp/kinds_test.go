@@ -40,7 +40,7 @@ func TestTSServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, info := w.text("a.x")
-	list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), text, info)
+	list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), w.path("a.x"), text, info)
 	if err != nil || len(list) != 2 || list[0].Range.Start != (Position{1, 2}) || list[0].Level()+string(list[0].Message) != "errorwrong" || list[1].Level() != "hint" || list[1].Range.Start != (Position{}) {
 		t.Fatal(list, err)
 	}
@@ -118,7 +118,7 @@ func TestLatePull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), text, nil); err != nil || len(list) != 1 || list[0].Message != "late" {
+	if list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), w.path("a.x"), text, nil); err != nil || len(list) != 1 || list[0].Message != "late" {
 		t.Error(list, err)
 	}
 }

@@ -116,7 +116,7 @@ func BenchmarkOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer done()
-				if err := c.Open(b.Context(), file, text, info); err != nil {
+				if err := c.Open(b.Context(), file, file, text, info); err != nil {
 					b.Fatal(err)
 				}
 				c.awaitIdle(b.Context())
@@ -228,9 +228,9 @@ func realQuestion(ctx context.Context, m *Manager, path string, before *Text, da
 	case 0:
 		_, err = c.Compare(ctx, path, before, text, info)
 	case 1:
-		_, _, err = c.Diagnostics(ctx, path, text, info)
+		_, _, err = c.Diagnostics(ctx, path, path, text, info)
 	default:
-		if err = c.Open(ctx, path, text, info); err == nil {
+		if err = c.Open(ctx, path, path, text, info); err == nil {
 			_, err = c.Ask(ctx, "textDocument/documentSymbol", At(path, Position{}), new(json.RawMessage))
 		}
 	}

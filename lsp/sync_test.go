@@ -263,7 +263,7 @@ func TestPushedDiagnostics(t *testing.T) {
 			}
 			ask := func() string {
 				text, info := w.text("a.x")
-				list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), text, info)
+				list, _, err := c.Diagnostics(t.Context(), w.path("a.x"), w.path("a.x"), text, info)
 				if err != nil || len(list) != 1 {
 					t.Fatal(list, err)
 				}
@@ -317,7 +317,7 @@ func TestCompare(t *testing.T) {
 		"b.x": {"uses a": list(finding(0, 1, "other before"))},
 	}
 	text, info := w.text("b.x")
-	if list, _, err := c.Diagnostics(t.Context(), w.path("b.x"), text, info); err != nil || len(list) != 1 {
+	if list, _, err := c.Diagnostics(t.Context(), w.path("b.x"), w.path("b.x"), text, info); err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
 	before, _ := w.text("a.x")
@@ -528,5 +528,39 @@ func TestForChange(t *testing.T) {
 				done()
 			}
 		}
+	}
+}
+
+// TestOpenElsewhere checks that a file which only the server finds at its path, as one in a layer over
+// a cache, is opened, stays open, and is closed when it changes where it is.
+func TestOpenElsewhere(t *testing.T) {
+	w := newWorld(t, script(all, defines))
+	w.write("a.x", "x")
+	w.write("layer.x", "one")
+	c, _, err := w.open("a.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, at := w.path("cache/dep.x"), w.path("layer.x")
+	open := func() error {
+		text, info := w.text("layer.x")
+		return c.Open(t.Context(), path, at, text, info)
+	}
+	for range 2 {
+		if err := open(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.send(t.Context(), "x", nil, nil)
+	if f := w.last(); f.count("textDocument/didOpen dep.x") != 1 || f.count("textDocument/didClose dep.x") != 0 {
+		t.Error(f.methods())
+	}
+	w.write("layer.x", "three")
+	if err := c.Announce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.send(t.Context(), "x", nil, nil)
+	if f := w.last(); f.count("textDocument/didClose dep.x") != 1 {
+		t.Error(f.methods())
 	}
 }

@@ -108,7 +108,7 @@ func TestEndWhileWaiting(t *testing.T) {
 		},
 		"diagnostics": func(w *world, c *Client) error {
 			text, info := w.text("a.x")
-			_, _, err := c.Diagnostics(w.t.Context(), w.path("a.x"), text, info)
+			_, _, err := c.Diagnostics(w.t.Context(), w.path("a.x"), w.path("a.x"), text, info)
 			return err
 		},
 		"diagnostics of others": func(w *world, c *Client) error {

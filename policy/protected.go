@@ -52,6 +52,10 @@ var protectedParts = func() map[string][][]string {
 // folding, but ToLower does not change it.
 func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") }
 
+// shipped lists protected names that packages are published with. They have no effect below
+// node_modules, a folder of which nobody opens as a project.
+var shipped = []string{".vscode", ".vs", ".idea", ".fleet", ".zed", ".devcontainer"}
+
 // protected returns the first protected name in a path, or "" if there is none. It
 // ignores case, as some file systems do. A lock of git, whose name ends in .lock, is not protected:
 // git never reads one.
@@ -59,7 +63,8 @@ func protected(names []string) string {
 	for i, name := range names {
 		for _, parts := range protectedParts[folded(name)] {
 			from := i + 1 - len(parts)
-			if lock := parts[0] == ".git" && i+1 < len(names) && strings.HasSuffix(names[len(names)-1], ".lock"); lock {
+			lock := parts[0] == ".git" && i+1 < len(names) && strings.HasSuffix(names[len(names)-1], ".lock")
+			if lock || from > 0 && slices.Contains(shipped, name) && slices.Contains(names[:from], "node_modules") {
 				continue
 			}
 			if from >= 0 && slices.EqualFunc(names[from:i+1], parts, strings.EqualFold) {

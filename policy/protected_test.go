@@ -19,6 +19,7 @@ func TestProtected(t *testing.T) {
 		"/ws/.github/workflows/x.yml": Allow, "/ws/.clinerules/a.md": Allow, "/ws/.yarn/cache/x.zip": Allow, "/ws/.config/x": Allow,
 		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
 		"/ws/.git/index.lock": Allow, "/ws/.GIT/refs/heads/main.lock": Allow, "/ws/.git": Ask, "/ws/.git/lock": Ask, "/ws/a.lock/.git/config": Ask, "/ws/.git/a.lock/config": Ask, "/ws/.git/a.lock/.vscode": Ask, "/ws/.vscode/a.lock": Ask,
+		"/ws/node_modules/a/.idea/x.xml": Allow, "/ws/sub/node_modules/.vscode": Allow, "/ws/node_modules/a/.git/config": Ask, "/ws/node_modules/a/.npmrc": Ask, "/ws/.idea/node_modules": Ask, "/ws/x_node_modules/.idea": Ask, "/ws/node_modules/a/.claude/skills": Ask,
 		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
 	} {
 		if d := p.CheckPath("Write", nil, Target{Literal: path, Canonical: path, Access: Edit}, "/ws", nil); d.Behavior != want {

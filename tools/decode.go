@@ -71,9 +71,19 @@ func wellFormed(raw json.RawMessage) error {
 
 // coerce checks a well-formed value against its schema and returns it in the form that the schema
 // requires. It is the only place that corrects common mistakes of models: "10" for 10,
-// "true" for true, 1.0 for 1, 3 for the id "3", and null for an absent optional property.
+// "true" for true, 1.0 for 1, 3 for the id "3", "[1]" for [1], and null for an absent optional
+// property.
 func coerce(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
+	if open := map[string]string{"array": "[", "object": "{"}[s.Type]; open != "" && at != "" && raw[0] == '"' {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+		if inner := json.RawMessage(strings.TrimSpace(text)); strings.HasPrefix(string(inner), open) && wellFormed(inner) == nil {
+			raw = inner
+		}
+	}
 	switch s.Type {
 	case "object":
 		return coerceObject(raw, s, at)
@@ -253,8 +263,11 @@ func unknownProperty(name string, s *jsonschema.Schema, at string) error {
 	if len(near) == 0 {
 		near = nearest.Names(name, names, 1)
 	}
-	if len(near) > 0 {
+	switch {
+	case len(near) > 0:
 		next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
+	case s.Properties["command"] != nil && slices.Contains([]string{"workdir", "cwd", "directory", "dir", "dirpath", "folder"}, fold(name)):
+		next = "Begin the command with cd and the folder. " + next
 	}
 	return fault.New(fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next)
 }

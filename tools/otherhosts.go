@@ -25,7 +25,8 @@ var otherProperties = map[string][]string{
 	"targetfile": {"file_path"}, "filetext": {"content"}, "contents": {"content"}, "text": {"content"}, "oldstr": {"old_string"}, "newstr": {"new_string"}, "oldtext": {"old_string"},
 	"newtext": {"new_string"}, "search": {"old_string", "pattern", "query"}, "replace": {"new_string"}, "include": {"glob"}, "includepattern": {"glob"}, "query": {"pattern"}, "regex": {"pattern"},
 	"startline": {"offset"}, "lineoffset": {"offset"}, "maxlines": {"limit"}, "timeoutms": {"timeout"}, "background": {"run_in_background"}, "isbackground": {"run_in_background"},
-	"explanation": {"description"}, "taskid": {"task_id", "taskId"}, "sessionid": {"task_id"}, "chars": {"text"}, "source": {"new_source"},
+	"explanation": {"description"}, "instruction": {"description"}, "glob": {"pattern"}, "viewrange": {"offset"}, "endline": {"limit"}, "maxresults": {"head_limit"}, "maxmatches": {"head_limit"}, "totalmaxmatches": {"head_limit"},
+	"casesensitive": {"-i"}, "ignorecase": {"-i"}, "caseinsensitive": {"-i"}, "allowmultiple": {"replace_all"}, "expectedreplacements": {"replace_all"}, "taskid": {"task_id", "taskId"}, "sessionid": {"task_id"}, "chars": {"text"}, "source": {"new_source"},
 }
 
 func init() {
@@ -40,12 +41,13 @@ func init() {
 		list := []substitute{{"Bash", fmt.Sprintf(format, "Bash")}, {"PowerShell", fmt.Sprintf(format, "PowerShell")}}
 		return append(list, otherwise...)
 	}
-	add("LS list_dir list_directory list_files", run("use Glob, or %s with ls", use("Glob"))...)
-	add("read_file view view_file view_image open_file NotebookRead read_many_files", use("Read"))
+	add("LS list list_dir list_directory list_files", run("use Glob, or %s with ls", use("Glob"))...)
+	add("delete_file remove_file move_file rename_file copy_file create_directory", run("use %s with rm, mv, cp or mkdir")...)
+	add("read_file cat view view_file view_image open_file NotebookRead read_many_files", use("Read"))
 	add("search search_files search_file_content grep_search codebase_search search_code ripgrep", use("Grep"))
-	add("LSP go_to_definition find_references find_definition getDiagnostics get_diagnostics find_symbol", use("LSP"), use("Grep"))
+	add("LSP go_to_definition find_references find_definition getDiagnostics get_diagnostics find_symbol list_code_definition_names", use("LSP"), use("Grep"))
 	add("find find_files file_search glob_file_search", use("Glob"))
-	add("write_file create_file save_file", use("Write"))
+	add("write_file write_to_file create_file save_file", use("Write"))
 	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch patch replace replace_in_file search_replace insert_edit_into_file", use("Edit"))
 	add("MultiEdit", substitute{"Edit", "send one Edit for each change; they run in the order in which they are sent"})
 	add("sh shell shell_command local_shell exec exec_command run_command run_shell_command execute_command execute_bash run_bash run_terminal_cmd run_in_terminal REPL PowerShell", run("use %s")...)
@@ -56,14 +58,20 @@ func init() {
 	add("WebFetch fetch fetch_url web_fetch read_url fetch_webpage", append([]substitute{use("WebFetch")}, run("nothing here reads web pages except %s with curl, if commands may use the network",
 		substitute{"", "nothing here reads web pages; ask the user for the content"})...)...)
 	add("WebSearch web_search google_web_search", use("WebSearch"), substitute{"", "nothing here searches the web; ask the user"})
-	add("Agent Task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
+	add("Agent Task spawn_agent new_task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
 	add("bash_output AgentOutputTool", use("TaskOutput"))
 	add("kill_shell kill_bash", use("TaskStop"))
 	add("write_stdin", use("TaskInput"))
-	add("exit_plan_mode", use("ExitPlanMode"))
-	add("enter_plan_mode", use("EnterPlanMode"))
-	add("ask_user request_user_input ask_followup_question", use("AskUserQuestion"), substitute{"", "ask the user in your answer"})
+	add("exit_plan_mode plan_exit", use("ExitPlanMode"))
+	add("enter_plan_mode plan_enter", use("EnterPlanMode"))
+	add("ask_user question request_user_input ask_followup_question", use("AskUserQuestion"), substitute{"", "ask the user in your answer"})
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
+	add("activate_skill load_skill", use("Skill"))
+	add("js_repl python ipython jupyter execute_python run_python", append([]substitute{use("REPL")}, run("use %s")...)...)
+	add("undo_edit undo", use("Undo"))
+	add("wait", use("Sleep"))
+	add("attempt_completion complete_task finish submit task_complete", substitute{"", "nothing is called at the end; give the result in your answer"})
+	add("think", substitute{"", "think without a tool"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})
 	add("EnterWorktree ExitWorktree", run("use %s with git worktree")...)
 	noTimes := substitute{"", "nothing here runs at a later time; ask the user"}

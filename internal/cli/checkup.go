@@ -69,7 +69,7 @@ func (k *checkup) failed() bool {
 
 // checkOrder lists the checks in the order of output: what users most often have to change, then
 // what the containment needs, then the rest. Checks are made in another order.
-var checkOrder = []string{"version", "clients", "roots", "settings", "servers", "state folder", "undo", "tools", "containment", "network", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
+var checkOrder = []string{"version", "clients", "roots", "settings", "servers", "state folder", "undo", "tools", "containment", "network", "programs", "skills", "upstream", "web search", "models", "language servers", "token", "audit"}
 
 // run makes all checks and returns the findings about the sandbox, which are empty if an earlier
 // check failed. An error means a wrong command line.

@@ -27,6 +27,7 @@ func (k *checkup) tried(ctx context.Context) (*diagnosis, error) {
 	}
 	k.containment(tried)
 	k.network(tried)
+	k.programs(tried)
 	if k.detailed {
 		k.notOffered(tried)
 	}
@@ -75,5 +76,16 @@ func (k *checkup) network(d *diagnosis) {
 		k.add(checkWarn, "network", `set "network" in "sandbox" of the settings to "allow" or "deny" if that suits you`, "%s", d.networkText())
 	default:
 		k.add(checkOK, "network", "", "%s", d.networkText())
+	}
+}
+
+// programs summarizes whether commands can run the programs of PATH.
+func (k *checkup) programs(d *diagnosis) {
+	switch n := len(d.Unreadable); {
+	case !d.Tools[0].Contained: // the check of the containment covers it
+	case n > 0:
+		k.add(checkWarn, "programs", "add what they need to sandbox.allowRead in the settings", "%d of %d on PATH are out of reach of commands, such as %s", n, d.Programs, d.Unreadable[0])
+	default:
+		k.add(checkOK, "programs", "", "all %d on PATH are in reach of commands", d.Programs)
 	}
 }

@@ -90,8 +90,11 @@ type diagnosis struct {
 	// NetworkProblem is the reason why commands have the network of this machine although
 	// Network is "ask"; "" if they have one of their own.
 	NetworkProblem string `json:"networkProblem,omitempty"`
-	Temp           string `json:"temp"`
-	Output         string `json:"output"`
+	Programs       int    `json:"programs"` // on PATH
+	// Unreadable lists the programs on PATH that the sandbox keeps from commands.
+	Unreadable []string `json:"unreadable,omitempty"`
+	Temp       string   `json:"temp"`
+	Output     string   `json:"output"`
 }
 
 // settingsFile is a place of settings.
@@ -170,6 +173,9 @@ func (c *common) examine(ctx context.Context, host *Host, dirs []string) (d *dia
 	}
 	defer func() { err = errors.Join(err, commands.Close()) }()
 	d = diagnose(commands.About(), commands.Report(ctx))
+	if d.Tools[0].Contained {
+		d.Programs, d.Unreadable = commands.Programs()
+	}
 	if d.Network == string(command.Ask) {
 		if err := commands.NetworkContained(ctx); err != nil {
 			d.NetworkProblem = err.Error()
@@ -193,6 +199,9 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	}
 	for _, cache := range about.Caches {
 		dir := cacheDir{Path: cache.Path, Why: cache.Reason, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
+		if dir.Shared && cache.Layered {
+			continue
+		}
 		if dir.Shared {
 			dir.Without = cache.Programs
 		}

@@ -2,6 +2,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -15,13 +16,14 @@ import (
 
 // Input holds the arguments of AskUserQuestion.
 type Input struct {
-	Questions []Question `json:"questions" minItems:"1" maxItems:"4" jsonschema:"The questions"`
+	Questions []Question     `json:"questions" minItems:"1" maxItems:"4" jsonschema:"The questions"`
+	Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"Without effect"`
 }
 
 // Question is one question.
 type Question struct {
 	Question    string   `json:"question" minLength:"1" maxLength:"4000" jsonschema:"The question, as a full sentence"`
-	Header      string   `json:"header" minLength:"1" maxLength:"200" jsonschema:"A label of at most 12 characters, such as Library"`
+	Header      string   `json:"header,omitempty" minLength:"1" maxLength:"200" jsonschema:"A label of at most 12 characters, such as Library"`
 	Options     []Option `json:"options" minItems:"2" maxItems:"4" jsonschema:"The choices; other words are always possible"`
 	MultiSelect bool     `json:"multiSelect,omitempty" jsonschema:"Whether several options may be chosen"`
 }
@@ -29,7 +31,7 @@ type Question struct {
 // Option is one choice.
 type Option struct {
 	Label       string `json:"label" minLength:"1" maxLength:"400" jsonschema:"The choice, in 1 to 5 words"`
-	Description string `json:"description" maxLength:"4000" jsonschema:"What the choice means or leads to"`
+	Description string `json:"description,omitempty" maxLength:"4000" jsonschema:"What the choice means or leads to"`
 	Preview     string `json:"preview,omitempty" maxLength:"20000" jsonschema:"What the choice looks like, such as code"`
 }
 
@@ -101,7 +103,7 @@ func prepare(in Input) (prepared, error) {
 	p := prepared{Input: in}
 	for i, q := range in.Questions {
 		seen := map[string]bool{}
-		to := question.Question{Header: plain.Cut(plain.Line(q.Header), maxHeader), Text: q.Question, MultiSelect: q.MultiSelect}
+		to := question.Question{Header: plain.Cut(plain.Line(cmp.Or(q.Header, q.Question)), maxHeader), Text: q.Question, MultiSelect: q.MultiSelect}
 		for _, o := range q.Options {
 			label := strings.ToLower(strings.TrimSpace(o.Label))
 			if seen[label] {

@@ -186,7 +186,7 @@ func (o *outlet) facts() (facts []string) {
 		if more := len(background) - mostShown; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		facts = append(facts, "refused without a question, as background requests of a browser: "+names)
+		facts = append(facts, "refused without a question, as background requests of a browser or build tool: "+names)
 	}
 	return facts
 }

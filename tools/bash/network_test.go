@@ -89,7 +89,7 @@ func TestOutlet(t *testing.T) {
 			_ = connect(host, port)
 		}
 	}
-	if facts := o.facts(); len(facts) != 1 || facts[0] != "refused without a question, as background requests of a browser: update.googleapis.com, clients2.google.com" {
+	if facts := o.facts(); len(facts) != 1 || facts[0] != "refused without a question, as background requests of a browser or build tool: update.googleapis.com, clients2.google.com" {
 		t.Errorf("the facts are %q", facts)
 	}
 	_ = connect("redirector.gvt1.com", 80)

@@ -133,7 +133,7 @@ func numbered(c *shellsafe.Command) (numbers []string) {
 }
 
 // ending lists programs that end processes.
-var ending = []string{"kill", "pkill", "killall", "skill"}
+var ending = []string{"kill", "pkill", "killall", "skill", "fuser"}
 
 // ends returns the text of a command that ends processes other than those that the call certainly
 // started; "" if there is none. only reports whether the call does nothing else. In the sandbox such

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/tools"
 )
 
 // TestWriteErrors checks the errors for files that cannot be written.
@@ -97,5 +99,18 @@ func TestTell(t *testing.T) {
 		if got := strings.Join(Changed{Written: w}.Notes(), "; "); got != want {
 			t.Errorf("%+v: %s", w, got)
 		}
+	}
+}
+
+// TestMissingInLayer checks the error for a change of a file that only commands find, in a layer over
+// a cache.
+func TestMissingInLayer(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/there", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := &tools.Env{Real: func(string, bool) string { return dir + "/there" }}
+	if got := Missing(env, "/c/a.go").Error(); got != "/c/a.go is only in the layer that commands of this workspace have over the cache. Copy it into the workspace with cp to change it." {
+		t.Errorf("got %s", got)
 	}
 }

@@ -96,6 +96,11 @@ func directoryHint(env *tools.Env, path string) string {
 // Missing returns the error for a file that does not exist. It suggests existing files with
 // similar names.
 func Missing(env *tools.Env, path string) *tools.Fault {
+	if env.Real != nil {
+		if layered := env.Real(path, false); layered != path && exists(layered) {
+			return &tools.Fault{Fact: plain.Line(path) + " is only in the layer that commands of this workspace have over the cache", Next: "Copy it into the workspace with cp to change it."}
+		}
+	}
 	return &tools.Fault{Fact: plain.Line(path) + " does not exist", Next: missingHint(env, path)}
 }
 

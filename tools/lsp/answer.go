@@ -355,7 +355,7 @@ func (q *question) sites(path string, ranges []server.Range) string {
 func (q *question) diagnostics(ctx context.Context) (string, int, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, diagnosticsTime, fmt.Errorf("no diagnostics of the present content came within %v", diagnosticsTime))
 	defer cancel()
-	list, note, err := q.client.Diagnostics(limited, q.path, q.text, q.info)
+	list, note, err := q.client.Diagnostics(limited, q.path, q.file, q.text, q.info)
 	if err != nil {
 		return "", 0, err
 	}

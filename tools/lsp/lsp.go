@@ -126,6 +126,7 @@ type question struct {
 	path   string // canonical
 	text   *server.Text
 	info   os.FileInfo // the file before it was read
+	file   string      // where it was read
 	client *server.Client
 	files  *lines
 	notes  []string
@@ -199,7 +200,7 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 		return out, fault.New(plain.Line(q.in.FilePath)+" is not text in UTF-8, which language servers need", "Use Read or Grep.")
 	}
 	q.files, q.notes, q.left = newLines(q.env), nil, 0
-	q.path = q.env.Name(q.path) // the server has the folders of commands
+	q.file, q.path = q.path, q.env.Name(q.path) // the server has the folders of commands
 	q.files.texts[q.path] = q.text
 	client, done, err := o.Servers.For(ctx, server.In(q.env.Session), q.path)
 	if err != nil {
@@ -208,7 +209,7 @@ func (q *question) once(ctx context.Context, o Options) (out Output, err error) 
 	defer done()
 	q.client = client
 	q.asked.Store(client)
-	if err := client.Open(ctx, q.path, q.text, q.info); err != nil {
+	if err := client.Open(ctx, q.path, q.file, q.text, q.info); err != nil {
 		return out, err
 	}
 	out = Output{Operation: q.in.Operation, Server: client.Server.Name}

@@ -131,7 +131,7 @@ func (q *question) rename(ctx context.Context, at server.Position, previews *Pre
 // actions previews the fixes and refactorings at a place.
 func (q *question) actions(ctx context.Context, at server.Position, previews *Previews) (string, int, error) {
 	limited, cancel := context.WithTimeout(ctx, diagnosticsTime)
-	found, _, _ := q.client.Diagnostics(limited, q.path, q.text, q.info)
+	found, _, _ := q.client.Diagnostics(limited, q.path, q.file, q.text, q.info)
 	cancel()
 	found = slices.DeleteFunc(found, func(d server.Diagnostic) bool {
 		return d.Range.Start.Line > at.Line || d.Range.End.Line < at.Line

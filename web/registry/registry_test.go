@@ -28,11 +28,11 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestBackground checks hosts that browsers reach by themselves, and that no registry is among them.
+// TestBackground checks hosts that browsers and build tools reach by themselves, and that no registry is among them.
 func TestBackground(t *testing.T) {
 	for name, want := range map[string]bool{
 		"clients2.google.com": true, "update.googleapis.com": true, "r4---sn-4g5e6nsz.gvt1.com": true, "redirector.gvt1.com": true, "optimizationguide-pa.googleapis.com": true,
-		"safebrowsing.googleapis.com": true, "accounts.google.com": true, "mtalk.google.com": true, "firefox.settings.services.mozilla.com": true, "edge.microsoft.com": true,
+		"safebrowsing.googleapis.com": true, "accounts.google.com": true, "mtalk.google.com": true, "firefox.settings.services.mozilla.com": true, "edge.microsoft.com": true, "telemetry.nextjs.org": true, "checkpoint-api.hashicorp.com": true,
 		"www.google.com": false, "google.com": false, "storage.googleapis.com": false, "fonts.googleapis.com": false, "www.gstatic.com": false, "gvt1.com.example": false,
 		"mozilla.org": false, "microsoft.com": false, "github.com": false,
 	} {

@@ -158,7 +158,8 @@ func (c *Commands) environment(dir, temp string) []string {
 		}
 	}
 	env = append(env, fixed...)
-	return lastOfEach(append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp))
+	// Chromium and Chrome make their profile in ~/.config otherwise, also without a window.
+	return lastOfEach(append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp, "CHROME_CONFIG_HOME="+temp))
 }
 
 // tempVariables returns an environment that leads the programs to temp that do not follow TMPDIR:

@@ -85,7 +85,7 @@ func (c *Commands) viewed() (out []string) {
 // overlays work here. The caller must close a non-nil closer when the command has
 // ended.
 func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
-	all := c.Caches()
+	all := slices.DeleteFunc(slices.Clone(c.Caches()), func(cache sandbox.Cache) bool { return cache.Layered && !layers })
 	if !p.ReadOnly {
 		makeCaches(all, layers)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,32 @@ func TestSweepLayers(t *testing.T) {
 		if _, err := os.Lstat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// TestLayeredOnly checks that commands write to caches whose content programs of the user run only
+// where a layer keeps it from them.
+func TestLayeredOnly(t *testing.T) {
+	c, home := cacheCommands(t, func(c *Config) {
+		if err := write(c.Home, ".java/.userPrefs/prefs.xml", "old"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	prefs := home + "/.java/.userPrefs"
+	for _, layers := range []bool{true, false} {
+		p := c.policy(nil, false, t.TempDir())
+		if done := c.grantCaches(&p, layers); done != nil {
+			defer done.Close()
+		}
+		if got := slices.ContainsFunc(p.Write, func(path string) bool { return inside(path, prefs) }); got != layers {
+			t.Errorf("with layers %v: commands write to %s: %v", layers, prefs, got)
+		}
+	}
+	if !c.Report(t.Context()).Write.Coverage.Layers {
+		t.Skip("there are no layers here")
+	}
+	text, _ := run(t, c, Spec{Script: "cd; echo new >.java/.userPrefs/prefs.xml; cat .java/.userPrefs/prefs.xml"})
+	if data, err := os.ReadFile(prefs + "/prefs.xml"); text != "new\n" || err != nil || string(data) != "old" {
+		t.Errorf("the command reads %q, the file holds %q, %v", text, data, err)
 	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -136,6 +137,8 @@ func TestToolchains(t *testing.T) {
 		"app/v1/libexec/real", script(base+"/app/v1/libexec/d"), "app/v1/libexec/d", "real ", "links/.keep", "",
 		"home/secret", "hidden", "interp/v/bin/sh2", "", "interp/v/lib/d", "interp ",
 		"scripts/bin/by", "#!"+base+"/interp/v/bin/sh2\ncat "+base+"/interp/v/lib/d\n",
+		"rust/.cargo/bin/cargo2", script(base+"/rust/.rustup/settings.toml")+"ls "+base+"/rust/.rustup/toolchains\n",
+		"rust/.rustup/settings.toml", "rustup ", "rust/.rustup/toolchains/x/lib/d", "", "rust/.rustup/toolchains/x/bin/.keep", "",
 	); err != nil {
 		t.Logf("%v", err)
 	}
@@ -143,7 +146,7 @@ func TestToolchains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, mode := range map[string]os.FileMode{"brew/Cellar/foo/1/bin/foo": 0o755, "conda/envs/e/bin/cpy": 0o755, "node/v20/lib/node_modules/n/bin/cli": 0o755, "app/v1/libexec/real": 0o755, "scripts/bin/by": 0o755} {
+	for path, mode := range map[string]os.FileMode{"brew/Cellar/foo/1/bin/foo": 0o755, "conda/envs/e/bin/cpy": 0o755, "node/v20/lib/node_modules/n/bin/cli": 0o755, "app/v1/libexec/real": 0o755, "scripts/bin/by": 0o755, "rust/.cargo/bin/cargo2": 0o755} {
 		if err := os.Chmod(filepath.Join(base, path), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -161,13 +164,43 @@ func TestToolchains(t *testing.T) {
 	}
 	c, _ := newCommands(t, func(config *Config) {
 		path := "PATH="
-		for _, folder := range []string{"brew/bin", "conda/envs/e/bin", "node/v20/bin", "links", "scripts/bin"} {
+		for _, folder := range []string{"brew/bin", "conda/envs/e/bin", "node/v20/bin", "links", "scripts/bin", "rust/.cargo/bin"} {
 			path += filepath.Join(base, folder) + ":"
 		}
 		config.Environ = append(config.Environ, path+os.Getenv("PATH"))
 	})
 	needContained(t, c)
-	if said, _ := run(t, c, Spec{Script: "foo; cpy; cli; real; by; cat " + base + "/home/secret 2>/dev/null"}); said != "foo cpy cli real interp " {
+	if said, _ := run(t, c, Spec{Script: "foo; cpy; cli; real; by; cargo2; cat " + base + "/home/secret 2>/dev/null"}); said != "foo cpy cli real interp rustup x\n" {
 		t.Errorf("the programs say %q", said)
+	}
+	if n, not := c.Programs(); len(not) > 0 {
+		t.Errorf("%d programs, %d not readable, such as %s", n, len(not), not[0])
+	}
+}
+
+// TestUnreadablePrograms checks that programs of PATH are found whose files commands do not read.
+func TestUnreadablePrograms(t *testing.T) {
+	base := filepath.Join(tempRoot(t), "base")
+	if err := write(base, "closed/bin/direct", "#!/bin/sh\n", "closed/bin/sh2", "#!/bin/sh\n", "open/bin/by", "#!"+base+"/closed/bin/sh2\n", "open/bin/fine", "#!/bin/sh\n", "open/bin/data", "1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"closed/bin/direct", "closed/bin/sh2", "open/bin/by", "open/bin/fine"} {
+		if err := os.Chmod(filepath.Join(base, path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../../closed/bin/direct", base+"/open/bin/link"); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := newCommands(t, func(config *Config) {
+		config.Environ = append(config.Environ, "PATH="+base+"/open/bin:"+base+"/closed/bin")
+		config.Closed = append(config.Closed, base+"/closed")
+	})
+	n, not := c.Programs()
+	for i, path := range not {
+		not[i] = path[len(base)+1:]
+	}
+	if got := strings.Join(not, " "); n != 5 || got != "closed/bin/direct closed/bin/sh2 open/bin/by open/bin/link" {
+		t.Errorf("of %d programs %q are not readable", n, got)
 	}
 }

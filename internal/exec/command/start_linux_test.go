@@ -146,7 +146,10 @@ func TestEnvironments(t *testing.T) {
 		if !strings.HasPrefix(got["TMPDIR"], c.temp.base()+"/") {
 			t.Errorf("TMPDIR is %s", got["TMPDIR"])
 		}
-		for _, own := range []string{"TMPDIR", "SHLVL", "_", "OLDPWD"} { // set by the test or the shell
+		if profiles, set := got["CHROME_CONFIG_HOME"]; set && profiles != got["TMPDIR"] {
+			t.Errorf("CHROME_CONFIG_HOME is %s", profiles)
+		}
+		for _, own := range []string{"TMPDIR", "CHROME_CONFIG_HOME", "SHLVL", "_", "OLDPWD"} { // set by the test or the shell
 			delete(got, own)
 		}
 		return got, res

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,11 +79,23 @@ func (c *Commands) findToolchains(links *sandbox.Resolver) (out []string) {
 	for _, folder := range c.programs() {
 		add(folder)
 	}
+	rustup := []string{c.variable("RUSTUP_HOME")}
 	for _, folder := range queue {
-		if strings.HasSuffix(folder, "/.cargo/bin") { // the programs of rustup run others from there
-			toolchains, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(folder)), ".rustup", "toolchains", "*", "bin"))
-			for _, folder := range toolchains {
-				add(folder)
+		if above, ok := strings.CutSuffix(folder, "/.cargo/bin"); ok {
+			rustup = append(rustup, filepath.Join(above, ".rustup"))
+		}
+	}
+	for _, home := range rustup { // the programs of cargo are links to rustup, which runs others from there
+		if !filepath.IsAbs(home) {
+			continue
+		}
+		toolchains, _ := filepath.Glob(filepath.Join(home, "toolchains", "*", "bin"))
+		for _, folder := range toolchains {
+			add(folder)
+		}
+		for _, name := range []string{"settings.toml", "toolchains"} { // it lists its toolchains
+			if path := filepath.Join(home, name); links.Real(path) == path {
+				out = append(out, path)
 			}
 		}
 	}
@@ -184,4 +197,34 @@ func (c *Commands) above(folder string) bool {
 	return slices.Contains([]string{"/", "/home", "/Users", "/root", "/run", "/mnt", "/media", "/dev", "/proc", "/sys"}, folder) || slices.Contains(temporaryFolders, folder) ||
 		c.config.Home != "" && inside(resolved(c.config.Home), folder) || inside(c.config.State, folder) || inside(folder, c.config.State) || sandbox.IsHome(folder) ||
 		slices.ContainsFunc(c.mayWrite(), func(w string) bool { return inside(w, folder) })
+}
+
+// Programs returns the number of programs on PATH, and those that the sandbox keeps from commands:
+// they, the targets of their links or their interpreters are in a folder that commands do not read.
+// Of programs with the same name only the first counts.
+func (c *Commands) Programs() (count int, unreadable []string) {
+	links, names := sandbox.NewResolver(), map[string]bool{}
+	needs := map[string][]string{} // by program
+	for _, folder := range c.programs() {
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			path := filepath.Join(folder, e.Name())
+			if info, err := os.Stat(path); err != nil || names[e.Name()] || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+				continue
+			}
+			names[e.Name()] = true
+			needs[path] = []string{links.Real(path)}
+			if interpreter := interpreterOf(path, e); interpreter != "" {
+				needs[path] = append(needs[path], links.Real(interpreter))
+			}
+		}
+	}
+	hidden := c.policy(nil, false, "").Unreadable(slices.Concat(slices.Collect(maps.Values(needs))...))
+	for path, files := range needs {
+		if slices.ContainsFunc(files, func(file string) bool { return hidden[file] }) {
+			unreadable = append(unreadable, path)
+		}
+	}
+	slices.Sort(unreadable)
+	return len(names), unreadable
 }

@@ -45,10 +45,7 @@ var (
 	frozen = lazy(`(?i)(^|: |\()read-only file system([):]|\.?$)|\[Errno 30\]|\bEROFS\b`)
 	// nameless matches errors of Python that name no file.
 	nameless = lazy(`(?i)^\S*(Error|Exception): (\[Errno \d+\] )?no such file or directory$`)
-	// What Chromium, Electron and programs that start them print.
-	nested     = lazy(`No usable sandbox!|The SUID sandbox helper binary was found, but|Failed to move to new namespace: PID namespaces supported`)
-	unprofiled = lazy(`Failed to create headless user data directory|Failed to create \S*(ProcessSingleton|SingletonLock)`)
-	unsigned   = lazy(`gpg failed to (sign|write)|^gpg: (signing|decryption|skipped|no default secret key).*(failed|[Nn]o secret key)`)
+	unsigned = lazy(`gpg failed to (sign|write)|^gpg: (signing|decryption|skipped|no default secret key).*(failed|[Nn]o secret key)`)
 )
 
 // lazy compiles a pattern at its first use, since every start of the program would
@@ -82,7 +79,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 	socket := sync.OnceValue(func() string { return j().socketIn(command) })
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
-		if fact := browser(line); fact != "" {
+		if fact := programFact(line); fact != "" {
 			add(fact)
 			continue
 		}
@@ -93,6 +90,12 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		if m := socketNames().FindStringSubmatch(line); m != nil {
 			add(j().socket(m[1]))
 			continue
+		}
+		if p.OwnNetwork && !p.ReadOnly {
+			if fact := localServer(line); fact != "" {
+				add(fact)
+				continue
+			}
 		}
 		if offline().MatchString(line) || p.OwnNetwork && unrouted().MatchString(line) {
 			fact := j().network(line)
@@ -251,7 +254,12 @@ var installs = []struct{ part, next string }{
 	{"/.cargo/bin/", "install into the workspace, as with cargo install --root $PWD/tools"},
 	{"/.local/lib/python", "install into a virtual environment of the workspace"},
 	{"/lib/node_modules/", "install into the project, without -g"},
+	{"/var/lib/apt/", systemPackages},
+	{"/var/lib/dpkg/", systemPackages},
+	{"/var/cache/apt/", systemPackages},
 }
+
+const systemPackages = "set dangerouslyDisableSandbox to install packages of the system, which asks the user"
 
 func (j judge) refusal(named, real, line string) string {
 	temporary := below(real, "/tmp") || below(real, "/var/tmp")
@@ -360,18 +368,6 @@ func (j judge) moved(line, dir, command string) string {
 		}
 	}
 	return ""
-}
-
-// browser returns the fact about a browser that can make neither a sandbox of its own nor its profile
-// in the home folder, or "".
-func browser(line string) string {
-	if unprofiled().MatchString(line) {
-		return "a browser may not make its profile in the home folder: start it with --user-data-dir=$TMPDIR/profile"
-	}
-	if !nested().MatchString(line) {
-		return ""
-	}
-	return "a browser cannot make its own sandbox within that of commands: start it with --no-sandbox; the command is contained already"
 }
 
 // keys returns the fact about the keys of gpg if commands cannot read them and there are some, or

@@ -81,7 +81,7 @@ func TestBlocked(t *testing.T) {
 		{readOnly, "cat: " + h + "/outside/file: Permission denied", "may not be read"},
 		{p, "unshare: unshare failed: Operation not permitted", "unshare is a system call"},
 		{p, "mount: /mnt: permission denied.", "mount is a system call"},
-		{p, "E: Failed to setgroups - setgroups (1: Operation not permitted)", "setgroups is a system call"},
+		{p, "newgrp: setgroups (1: Operation not permitted)", "setgroups is a system call"},
 		{p, "Cannot connect to the Docker daemon at unix://" + h + "/outside/file. Is the docker daemon running?", "/outside/file is a socket of a service"},
 		{p, "Cannot connect to the Docker daemon at unix:///no/such/file. Is the docker daemon running?", ""},
 		{p, "npm error enoent ENOENT: no such file or directory, mkdir '" + h + "/readable/new'", "/readable/new, which may be read but not changed"},

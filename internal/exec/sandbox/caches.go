@@ -18,6 +18,9 @@ type Cache struct {
 	// Programs lists names in the cache that other programs execute. For caches
 	// with programs, Parts lists the names in it that the tool needs for packages.
 	Programs, Parts []string
+	// Layered is set if commands may write to it only through a layer: programs of the user run
+	// what is in it.
+	Layered bool
 }
 
 // Data returns the paths of a cache that hold no programs: the whole folder, or its
@@ -55,6 +58,7 @@ type cache struct {
 	tools    []string // make the folder if it is absent and one of these is installed
 	programs []string // names in the folder that other programs execute
 	parts    []string // names in the folder to make if there are programs
+	layered  bool     // only through a layer
 }
 
 // caches lists the folders that are writable by default. Folders on PATH and
@@ -68,7 +72,7 @@ var caches = []cache{
 	{path: ".npm", reason: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
 	{path: ".npm", reason: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
 	{path: ".yarn/berry/cache", reason: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
-	{path: ".local/share/pnpm/store", reason: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm"}},
+	{path: ".local/share/pnpm/store", reason: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm", "corepack", "npx"}},
 	{path: ".bun/install/cache", reason: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
 	{path: ".cache/deno", reason: "deno: modules", variable: "DENO_DIR"},
 	{path: ".cache/pip", reason: "pip: packages", variable: "PIP_CACHE_DIR"},
@@ -77,6 +81,7 @@ var caches = []cache{
 	{path: ".cargo/git", reason: "cargo: crates from git", variable: "CARGO_HOME", below: "git", tools: []string{"cargo"}},
 	{path: ".cargo/.package-cache", reason: "cargo: lock", variable: "CARGO_HOME", below: ".package-cache"},
 	{path: ".m2/repository", reason: "Maven: artifacts", tools: []string{"mvn"}},
+	{path: ".java/.userPrefs", reason: "Java: preferences, with the startup of jshell", tools: []string{"java"}, layered: true},
 	{path: ".gradle/caches", reason: "Gradle: artifacts", variable: "GRADLE_USER_HOME", below: "caches", tools: []string{"gradle"}},
 	{path: ".gradle/daemon", reason: "Gradle: logs of daemons", variable: "GRADLE_USER_HOME", below: "daemon", tools: []string{"gradle"}},
 	{path: ".gradle/native", reason: "Gradle: libraries", variable: "GRADLE_USER_HOME", below: "native", tools: []string{"gradle"}},
@@ -131,7 +136,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 		}
 		_, err := os.Stat(path)
 		if err == nil || os.IsNotExist(err) && slices.ContainsFunc(c.tools, func(tool string) bool { return installed(tool, getenv("PATH"), found) }) {
-			out = append(out, Cache{path, c.reason, err != nil, c.programs, c.parts})
+			out = append(out, Cache{path, c.reason, err != nil, c.programs, c.parts, c.layered})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Cache) int { return strings.Compare(a.Path, b.Path) })

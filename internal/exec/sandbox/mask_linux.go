@@ -312,3 +312,19 @@ func listening() []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// listens reports whether a TCP server of the machine listens on a port, in the network namespace of
+// the first thread, as in listening.
+func listens(port int) bool {
+	local := fmt.Sprintf(":%04X", port)
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, _ := os.ReadFile(table)
+		for line := range strings.Lines(string(text)) {
+			// The columns are: sl local_address rem_address st.
+			if f := strings.Fields(line); len(f) > 3 && f[3] == "0A" && strings.HasSuffix(f[1], local) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -148,6 +148,18 @@ func (p Policy) readable() []string {
 	return p.Read
 }
 
+// Unreadable returns those of some paths, whose links are resolved, that a command cannot read. It
+// ignores empty paths.
+func (p Policy) Unreadable(paths []string) map[string]bool {
+	j, out := newJudge(p), map[string]bool{}
+	for _, path := range paths {
+		if path != "" && (belowAny(path, j.hide) || !belowAny(path, j.read) && !belowAny(path, j.write)) {
+			out[path] = true
+		}
+	}
+	return out
+}
+
 // layered returns the folders that get an overlay.
 func (p Policy) layered() []string {
 	if len(p.Layers) == 0 {

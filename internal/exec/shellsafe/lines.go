@@ -242,11 +242,16 @@ func (l *lexer) redirect() {
 	for l.at < len(l.text) && (l.text[l.at] == ' ' || l.text[l.at] == '\t') {
 		l.keep(1)
 	}
-	end := strings.IndexAny(l.text[l.at:], " \t\n;&|<>()")
-	if end < 0 {
-		end = len(l.text) - l.at
+	word := l.text[l.at:]
+	for end := 0; end < len(word); end++ {
+		if b := word[end]; b == '\'' || b == '"' {
+			if more := strings.IndexByte(word[end+1:], b); more >= 0 {
+				end += 1 + more
+			}
+		} else if strings.IndexByte(" \t\n;&|<>()", b) >= 0 {
+			word = word[:end]
+		}
 	}
-	word := l.text[l.at : l.at+end]
 	d.end = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(word)
 	d.quoted = d.end != word
 	if d.end == "" || strings.ContainsAny(d.end, "$`") {
@@ -254,7 +259,7 @@ func (l *lexer) redirect() {
 		return
 	}
 	l.docs = append(l.docs, d)
-	l.keep(end)
+	l.keep(len(word))
 }
 
 // body reads the body of the first here-document that has been announced.

@@ -154,8 +154,9 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 	return fd + "<<<" + quote(strings.TrimSuffix(text, "\n")), false
 }
 
-// delimiter reports whether the word that ends a here-document is quoted, and
-// whether it consists only of letters, digits, underscores and dashes.
+// delimiter reports whether the word that ends a here-document is quoted, and whether it is plain:
+// one word of printable ASCII in one kind of quotes, or none, without quotes, dollar signs and
+// backslashes in it.
 func delimiter(n *syntax.Word) (quoted, plain bool) {
 	if len(n.Parts) != 1 {
 		return true, false
@@ -163,7 +164,7 @@ func delimiter(n *syntax.Word) (quoted, plain bool) {
 	s := ""
 	switch p := n.Parts[0].(type) {
 	case *syntax.Lit:
-		s = p.Value
+		s, quoted = strings.CutPrefix(p.Value, `\`)
 	case *syntax.SglQuoted:
 		s, quoted = p.Value, true
 		if p.Dollar {
@@ -183,7 +184,7 @@ func delimiter(n *syntax.Word) (quoted, plain bool) {
 		return true, false
 	}
 	for i := 0; i < len(s); i++ {
-		if b := s[i]; b != '_' && b != '-' && (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') {
+		if b := s[i]; b <= ' ' && (b != ' ' || i == 0) || b >= 0x7f || strings.IndexByte("\\\"'`$", b) >= 0 {
 			return quoted, false
 		}
 	}
