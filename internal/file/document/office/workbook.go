@@ -27,6 +27,7 @@ type workbook struct {
 	shared    []string
 	formats   []*numberFormat // by index of cell style; nil: General
 	epoch1904 bool
+	people    map[string]string // authors of threads of comments, by id
 }
 
 // sheet is an entry of the list of sheets.
@@ -50,6 +51,9 @@ func readWorkbook(a *archive, main string, r Request) (*Document, error) {
 		return nil, err
 	}
 	if w.formats, err = w.styles(related(rels, "styles")); err != nil {
+		return nil, err
+	}
+	if w.people, err = w.names(related(rels, "person")); err != nil {
 		return nil, err
 	}
 	return fillSheets(sheets, first, last, r, func(s sheet, p *page) (int, []string, error) { return w.sheet(s.part, p) })
@@ -218,6 +222,7 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 		whole = f.UncompressedSize64 <= scannedTo
 	}
 	var merged []string
+	var links [][2]string // the place of a cell, and the id of a relation
 	number, formulas := 0, newFormulas()
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -243,13 +248,20 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 			return err
 		case "mergeCell":
 			merged = append(merged, attr(e, "ref"))
+		case "hyperlink":
+			links = append(links, [2]string{attr(e, "ref"), prefixed(e, "id")})
+			return w.hold(32)
 		}
 		return nil
 	})
 	if err == io.EOF {
 		err = nil
 	}
-	return declared, mergedNote(merged), err
+	if err != nil {
+		return declared, nil, err
+	}
+	notes, err = w.beside(part, links)
+	return declared, append(mergedNote(merged), notes...), err
 }
 
 // mergedNote returns a note on merged cells, if there are any.
