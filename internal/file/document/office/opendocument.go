@@ -363,8 +363,10 @@ func (d *odf) presentation(t *tokens, r Request) (*Document, error) {
 			return nil
 		case e.Name.Local == "style":
 			style = attr(e, "name")
+			return nil
 		case e.Name.Local == "drawing-page-properties":
 			hidden[style] = attr(e, "visibility") == "hidden"
+			return nil
 		case odfSkipped[e.Name.Local]:
 			return t.skip()
 		case e.Name.Local != "page":
