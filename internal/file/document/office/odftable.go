@@ -125,7 +125,7 @@ func (d *odf) workbook(t *tokens, r Request) (*Document, error) {
 		if err == io.EOF && found {
 			err = nil // the next each goes on where this one stopped
 		}
-		notes := append(mergedNote(merged), d.comments...)
+		notes := append(listNote("merged cells", merged), d.comments...)
 		d.comments = nil
 		return 0, notes, err
 	}

@@ -26,6 +26,7 @@ func TestWord(t *testing.T) {
 		{"a link as a field", `<w:p><w:r><w:fldChar w:fldCharType="begin"/><w:instrText> HYPERLINK "https://e.org" </w:instrText><w:fldChar w:fldCharType="separate"/><w:t>site</w:t><w:fldChar w:fldCharType="end"/><w:t> end</w:t></w:r></w:p>`, "[site](https://e.org) end"},
 		{"hidden by a style", `<w:p><w:r><w:rPr><w:rStyle w:val="HidToo"/></w:rPr><w:t>no</w:t></w:r><w:r><w:rPr><w:rStyle w:val="HidToo"/><w:vanish w:val="0"/></w:rPr><w:t>yes</w:t></w:r></w:p>`, "yes"},
 		{"formulas", `<w:p><m:oMath><m:f><m:num><m:r><m:t>a+1</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f><m:r><m:t>=</m:t></m:r><m:rad><m:deg/><m:e><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:e></m:rad></m:oMath></w:p>`, "(a+1)/b=√(x^2)"},
+		{"an embedded object", `<w:p><w:r><w:object><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r></w:p>`, "[embedded object: Excel.Sheet.12]"},
 		{"WordArt", `<w:p><w:r><w:pict><v:shape><v:textpath string="DRAFT"/></v:shape></w:pict></w:r></w:p>`, "DRAFT"},
 		{"a document inside", `<w:altChunk r:id="h"/>`, "[the document word/header1.xml inside of the file belongs here and is not shown; unpack the file to read it]"},
 		{"content controls", `<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent>` + para("in") + `</w:sdtContent></w:sdt>`, "in"},
@@ -201,7 +202,7 @@ func TestBesideText(t *testing.T) {
 		"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>`,
 		"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/s.xml"/><Relationship Id="b" Type="x/authors" Target="authors.xml"/></Relationships>`,
 		"ppt/authors.xml", `<p188:authorLst><p188:author id="{1}" name="Ann"/><p188:author id="{2}" name="Bob"/></p188:authorLst>`,
-		"ppt/slides/s.xml", `<p:sld><p:pic><p:cNvPr descr="A bicycle"/></p:pic><p:sp><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>site</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`,
+		"ppt/slides/s.xml", `<p:sld><p:pic><p:cNvPr descr="A bicycle"/></p:pic><p:graphicFrame><p:oleObj name="Budget" progId="Excel"/></p:graphicFrame><p:sp><p:txBody><a:p><a:pPr><a:buAutoNum startAt="3"/></a:pPr><a:r><a:t>c</a:t></a:r></a:p><a:p><a:pPr><a:buAutoNum startAt="3"/></a:pPr><a:r><a:t>d</a:t></a:r></a:p></p:txBody></p:sp><p:sp><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>site</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`,
 		"ppt/slides/_rels/s.xml.rels", `<Relationships><Relationship Id="h" Type="x/hyperlink" Target="https://e.org/" TargetMode="External"/><Relationship Id="c" Type="x/comments" Target="c.xml"/></Relationships>`,
 		"ppt/slides/c.xml", `<p188:cmLst><p188:cm authorId="{1}"><p188:replyLst><p188:reply authorId="{2}"><p188:txBody><a:t>yes</a:t></p188:txBody></p188:reply></p188:replyLst><p188:txBody><a:t>sure?</a:t></p188:txBody></p188:cm></p188:cmLst>`)
 	odf := func(kind, styles, body, more string) []byte {
@@ -215,7 +216,9 @@ func TestBesideText(t *testing.T) {
 	}{
 		{"a diagram", diagram, "top"},
 		{"a sheet", sheet, "sheet 1/1 S (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[link of A1: https://e.org/]\n[comment on A1 by Bob: net]\n[on the sheet: box]"},
-		{"a slide", slide, "slide 1/1  ()\n[picture: A bicycle]\n\n[site](https://e.org/)\n\n[comment by Ann: sure?]\n[comment by Bob: yes]"},
+		{"a slide", slide, "slide 1/1  ()\n[picture: A bicycle]\n\n[embedded object: Budget Excel]\n\n3. c\n4. d\n\n[site](https://e.org/)\n\n[comment by Ann: sure?]\n[comment by Bob: yes]"},
+		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
+		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
 		{"headers", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><text:p>top</text:p></style:header><style:footer><text:p>end</text:p></style:footer></style:master-page></s>`), "a\n\n[header: top]\n[footer: end]"},
 		{"a hidden slide", odf("presentation", `<style:style style:name="h"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>`, `<draw:page draw:style-name="h"><text:p>a</text:p></draw:page>`, ""), "slide 1/1  (hidden)\na"},
 		{"a comment on a cell", odf("spreadsheet", "", `<table:table table:name="T"><table:table-row><table:table-cell><office:annotation><dc:creator>Eve</dc:creator><text:p>odd</text:p></office:annotation><text:p>9</text:p></table:table-cell></table:table-row></table:table>`, ""), "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 9 |\n[A1, comment by Eve: odd]"},

@@ -301,6 +301,12 @@ func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 			}
 			b.WriteString(inner)
 			return err
+		case e.Name.Space == "svg" && (name == "title" || name == "desc"):
+			s, err := t.content()
+			if s = strings.Join(strings.Fields(s), " "); s != "" {
+				b.WriteString("[picture: " + s + "]")
+			}
+			return err
 		case odfSkipped[name], name == "ruby-text", name == "hidden-text":
 			return t.skip()
 		}

@@ -132,6 +132,8 @@ func (p *paragraph) run(t *tokens) error {
 			s, err := t.content()
 			p.fields[len(p.fields)-1].code += s
 			return err
+		case name == "OLEObject":
+			p.text.WriteString("[embedded object: " + firstOf(attr(e, "ProgID"), "no program is named") + "]")
 		case name == "textpath": // WordArt
 			p.text.WriteString(attr(e, "string"))
 		case name == "relIds":

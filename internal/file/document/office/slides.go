@@ -170,6 +170,8 @@ func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden 
 			rows, err := p.table(t)
 			lines = append(append(append(lines, ""), table(rows)...), "")
 			return err
+		case "oleObj":
+			lines = append(lines, "", "[embedded object: "+clean(strings.TrimSpace(attr(e, "name")+" "+attr(e, "progId")))+"]")
 		case "Fallback":
 			return t.skip()
 		}
@@ -182,7 +184,8 @@ func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden 
 // them items of a list.
 func (p *presentation) paragraphs(t *tokens, one, items bool) (lines []string, err error) {
 	var b strings.Builder
-	level, link := 0, ""
+	level, link, label := 0, "", ""
+	var counts [10]int // of the numbered paragraphs of each level
 	flush := func() {
 		text := strings.TrimSpace(clean(b.String()))
 		b.Reset()
@@ -190,8 +193,8 @@ func (p *presentation) paragraphs(t *tokens, one, items bool) (lines []string, e
 			return
 		}
 		indent := strings.Repeat("  ", min(max(level, 0), 9))
-		if items || level > 0 {
-			text = indent + "- " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ")
+		if items || level > 0 || label != "" {
+			text = indent + firstOf(label, "-") + " " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ")
 		}
 		lines = append(lines, strings.Split(text, "\n")...)
 	}
@@ -199,9 +202,18 @@ func (p *presentation) paragraphs(t *tokens, one, items bool) (lines []string, e
 		switch e.Name.Local {
 		case "p":
 			flush()
-			level = 0
+			level, label = 0, ""
 		case "pPr":
 			level, _ = strconv.Atoi(attr(e, "lvl"))
+		case "buAutoNum":
+			if level >= 0 && level < len(counts) {
+				if start, err := strconv.Atoi(attr(e, "startAt")); err == nil && counts[level] == 0 {
+					counts[level] = start - 1
+				}
+				counts[level]++
+				clear(counts[level+1:])
+				label = strconv.Itoa(counts[level]) + "."
+			}
 		case "r", "fld":
 			link = ""
 		case "hlinkClick":
