@@ -238,6 +238,9 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 			}
 			if isTrue(attr(e, "hidden")) {
 				unseen = append(unseen, strconv.Itoa(number))
+				if err := w.hold(32); err != nil {
+					return err
+				}
 			}
 			if !whole && (p.next > 0 || p.Limit > 0 && number >= p.Offset+p.Limit) {
 				return io.EOF
