@@ -217,6 +217,7 @@ func TestBesideText(t *testing.T) {
 		{"a diagram", diagram, "top"},
 		{"a sheet", sheet, "sheet 1/1 S (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[link of A1: https://e.org/]\n[comment on A1 by Bob: net]\n[on the sheet: box]"},
 		{"a slide", slide, "slide 1/1  ()\n[picture: A bicycle]\n\n[embedded object: Budget Excel]\n\n3. c\n4. d\n\n[site](https://e.org/)\n\n[comment by Ann: sure?]\n[comment by Bob: yes]"},
+		{"no sheets", bookOf(), "error: is damaged: it lists no sheets. Get the file again from where it came from."},
 		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
 		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
 		{"headers", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><text:p>top</text:p></style:header><style:footer><text:p>end</text:p></style:footer></style:master-page></s>`), "a\n\n[header: top]\n[footer: end]"},
