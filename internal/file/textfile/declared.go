@@ -38,7 +38,12 @@ var (
 	inVim = regexp.MustCompile(`(?:^|\s)(?:vim?|Vim|ex)\d*[<=>]?\d*:(?:.*[\s:])?(?:fileencoding|fenc|encoding|enc)=([\w.-]+)`)
 	// gettext, the header of a PO file
 	inPO = regexp.MustCompile(`(?m)^"Content-Type: text/plain; charset=([\w.-]+)\\n"`)
+	// LaTeX, the package inputenc, and the magic comment of TeX editors
+	inTeX = regexp.MustCompile(`(?mi)^(?:[^%\n]*\\usepackage\[([\w-]+)\]\{inputenc\}|%[ \t]*!TeX[ \t]+encoding[ \t]*=[ \t]*([\w.-]+))`)
 )
+
+// texNames are the options of inputenc that are no names of encodings elsewhere.
+var texNames = map[string]string{"ansinew": "windows-1252", "applemac": "macintosh", "latin9": "iso-8859-15", "latin10": "iso-8859-16"}
 
 // comments are the extensions of files in whose comments "coding:" declares the encoding.
 var comments = map[string]bool{".py": true, ".pyw": true, ".pyi": true, ".pyx": true, ".rb": true, ".rake": true, ".gemspec": true, ".ru": true}
@@ -84,6 +89,15 @@ func declared(data []byte, h Hint) (label string, html bool) {
 	if extension == ".po" || extension == ".pot" {
 		if m := inPO.FindSubmatch(head); m != nil && string(m[1]) != "CHARSET" {
 			return string(m[1]), false
+		}
+	}
+	if extension == ".tex" || extension == ".ltx" || extension == ".sty" || extension == ".cls" {
+		if m := inTeX.FindSubmatch(head); m != nil {
+			name := strings.ToLower(string(append(m[1], m[2]...)))
+			if meant := texNames[name]; meant != "" {
+				name = meant
+			}
+			return name, false
 		}
 	}
 	return h.Charset, false

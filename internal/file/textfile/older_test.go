@@ -31,6 +31,8 @@ var declarations = []struct{ name, path, text, charset string }{
 	{"XML in single quotes", "a.svg", "<?xml version='1.0' encoding='%s' standalone='yes'?>\n<a>%s</a>\n", ""},
 	{"HTML charset", "a.html", "<!DOCTYPE html>\n<html><head>\n<meta charset=\"%s\">\n</head><p>%s</p>\n", ""},
 	{"HTML http-equiv", "a.php", "<html><META http-equiv=Content-Type content='text/html; charset=%s'>\n<p>%s</p>\n", ""},
+	{"LaTeX", "a.tex", "\\documentclass{article}\n%% \\usepackage[utf8]{inputenc}\n\\usepackage[%s]{inputenc}\n%s\n", ""},
+	{"a magic comment of TeX", "a.tex", "%% !TeX encoding = %s\n%s\n", ""},
 	{"CSS", "a.css", "@charset \"%s\";\n/* %s */\n", ""},
 	{"PEP 263", "a.py", "#!/usr/bin/python\n# -*- coding: %s -*-\nx = '%s'\n", ""},
 	{"PEP 263 for Vim", "a.py", "# vim: set fileencoding=%s :\nx = '%s'\n", ""},

@@ -36,7 +36,7 @@ func wordOf(body string, more ...string) []byte {
 			<Relationship Id="f" Type="x/footnotes" Target="footnotes.xml"/><Relationship Id="c" Type="x/comments" Target="comments.xml"/>
 			<Relationship Id="h" Type="x/header" Target="header1.xml"/>
 			<Relationship Id="l" Type="x/hyperlink" Target="https://example.com/a" TargetMode="External"/></Relationships>`,
-		"word/styles.xml", `<w:styles><w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H2"/></w:style></w:styles>`,
+		"word/styles.xml", `<w:styles><w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H2"/></w:style><w:style w:styleId="Hid"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:styleId="HidToo"><w:basedOn w:val="Hid"/></w:style></w:styles>`,
 		"word/numbering.xml", `<w:numbering><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
 			<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`,
 	}...)...)

@@ -141,21 +141,17 @@ func (s *section) digitsOf(v float64) string {
 	if v < 0 && strings.Trim(intPart+fracPart, "0") != "" {
 		b.WriteString("-")
 	}
-	wrote, after := false, false
+	pieces, after := s.pieces(intPart), false
 	for _, i := range s.items {
 		switch i.kind {
 		case '0':
-			switch {
-			case after:
-			case !wrote:
-				b.WriteString(intPart)
-				wrote = true
+			if !after && len(pieces) > 0 {
+				b.WriteString(pieces[0])
+				pieces = pieces[1:]
 			}
 		case '.':
-			if !wrote {
-				b.WriteString(intPart)
-				wrote = true
-			}
+			b.WriteString(strings.Join(pieces, ""))
+			pieces = nil
 			if fracPart != "" || least > 0 {
 				b.WriteString("." + fracPart)
 			}
@@ -178,6 +174,29 @@ func (s *section) digitsOf(v float64) string {
 		}
 	}
 	return b.String()
+}
+
+// pieces divides the digits before the point among their places, from the end: literals
+// may be between them, as in telephone numbers.
+func (s *section) pieces(digits string) []string {
+	var out []string
+	for _, i := range s.items {
+		if i.kind == '.' || i.kind == 'E' {
+			break
+		}
+		if i.kind == '0' {
+			out = append(out, i.text)
+		}
+	}
+	if len(out) == 0 || s.thousands {
+		return []string{digits}
+	}
+	for n := len(out) - 1; n > 0; n-- {
+		cut := max(len(digits)-len(out[n]), 0)
+		out[n], digits = digits[cut:], digits[:cut]
+	}
+	out[0] = digits
+	return out
 }
 
 // round rounds half away from zero, as spreadsheets do, with the digits that are shown.

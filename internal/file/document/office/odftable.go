@@ -44,7 +44,11 @@ func (d *odf) row(t *tokens, formulas bool) (cells []string, err error) {
 		if wide > 1 || high > 1 {
 			d.merged = append(d.merged, fmt.Sprintf("%s%d:%s%d", column(col), d.number, column(col+max(wide, 1)-1), d.number+max(high, 1)-1))
 		}
+		said := len(d.comments)
 		lines, err := d.blocks(t)
+		for i := said; i < len(d.comments) && d.number > 0; i++ {
+			d.comments[i] = column(col) + strconv.Itoa(d.number) + ", " + strings.Trim(d.comments[i], "[]")
+		}
 		text := strings.Trim(strings.Join(tidy(lines), "\n"), "\n")
 		text = strings.ReplaceAll(text, "\n\n", "\n")
 		if f := attr(e, "formula"); formulas && f != "" {
@@ -121,7 +125,9 @@ func (d *odf) workbook(t *tokens, r Request) (*Document, error) {
 		if err == io.EOF && found {
 			err = nil // the next each goes on where this one stopped
 		}
-		return 0, mergedNote(merged), err
+		notes := append(listNote("merged cells", merged), d.comments...)
+		d.comments = nil
+		return 0, notes, err
 	}
 	return fillSheets(sheets, first, last, r, func(_ sheet, p *page) (int, []string, error) { return next(p) })
 }

@@ -98,6 +98,9 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 
 // span returns the range of parts to read, of total.
 func (r Request) span(kind string, total int) (first, last int, err error) {
+	if total == 0 && kind == Sheet {
+		return 0, 0, damaged("it lists no sheets")
+	}
 	if r.First == 0 && r.Last == 0 {
 		return 1, total, nil
 	}

@@ -21,6 +21,14 @@ func TestWord(t *testing.T) {
 		{"hidden text", `<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:r><w:t>yes</w:t></w:r></w:p>`, "yes"},
 		{"a field", `<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:t>3</w:t></w:r></w:p>`, "3"},
 		{"a line for a signature", `<w:p><w:r><w:pict><v:shape><v:imagedata r:id="i"/><o:signatureline issignatureline="t" o:suggestedsigner="Ann Lee" o:suggestedsigner2="Director"/></v:shape></w:pict></w:r></w:p>`, "[line for a signature: Ann Lee, Director]"},
+		{"a symbol", `<w:p><w:r><w:t>a </w:t><w:sym w:font="Wingdings" w:char="F0FE"/><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="Odd" w:char="F041"/></w:r></w:p>`, "a ☑α[symbol 65 of Odd]"},
+		{"check boxes and a list of a form", `<w:p><w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:fldChar w:fldCharType="end"/><w:t>a </w:t></w:r><w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="0"/></w:checkBox></w:ffData></w:fldChar><w:t>b </w:t></w:r><w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="x"/><w:listEntry w:val="y"/></w:ddList></w:ffData></w:fldChar></w:r></w:p>`, "☒a ☐b y"},
+		{"a link as a field", `<w:p><w:r><w:fldChar w:fldCharType="begin"/><w:instrText> HYPERLINK "https://e.org" </w:instrText><w:fldChar w:fldCharType="separate"/><w:t>site</w:t><w:fldChar w:fldCharType="end"/><w:t> end</w:t></w:r></w:p>`, "[site](https://e.org) end"},
+		{"hidden by a style", `<w:p><w:r><w:rPr><w:rStyle w:val="HidToo"/></w:rPr><w:t>no</w:t></w:r><w:r><w:rPr><w:rStyle w:val="HidToo"/><w:vanish w:val="0"/></w:rPr><w:t>yes</w:t></w:r></w:p>`, "yes"},
+		{"formulas", `<w:p><m:oMath><m:f><m:num><m:r><m:t>a+1</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f><m:r><m:t>=</m:t></m:r><m:rad><m:deg/><m:e><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:e></m:rad></m:oMath></w:p>`, "(a+1)/b=√(x^2)"},
+		{"an embedded object", `<w:p><w:r><w:object><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r></w:p>`, "[embedded object: Excel.Sheet.12]"},
+		{"WordArt", `<w:p><w:r><w:pict><v:shape><v:textpath string="DRAFT"/></v:shape></w:pict></w:r></w:p>`, "DRAFT"},
+		{"a document inside", `<w:altChunk r:id="h"/>`, "[the document word/header1.xml inside of the file belongs here and is not shown; unpack the file to read it]"},
 		{"content controls", `<w:sdt><w:sdtPr><w:alias w:val="x"/></w:sdtPr><w:sdtContent>` + para("in") + `</w:sdtContent></w:sdt>`, "in"},
 	} {
 		if got := show(t, wordOf(tc.body), Request{}); got != tc.want {
@@ -176,5 +184,51 @@ func TestNumberFormats(t *testing.T) {
 	}
 	if got := parseFormat(`0;0;0;"<"@">"`).text("x"); got != "<x>" {
 		t.Errorf("text is %s", got)
+	}
+}
+
+func TestBesideText(t *testing.T) {
+	diagram := wordOf(`<w:p><w:r><w:drawing><dgm:relIds r:dm="d"/></w:drawing></w:r></w:p>`,
+		"word/_rels/document.xml.rels", `<Relationships><Relationship Id="d" Type="x/diagramData" Target="diagrams/data1.xml"/></Relationships>`,
+		"word/diagrams/data1.xml", `<dgm:dataModel><dgm:pt><dgm:t><a:p><a:r><a:t>top</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:dataModel>`)
+	sheet := archiveOf(
+		"xl/workbook.xml", `<workbook><sheets><sheet name="S" sheetId="1" r:id="r"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r" Type="x/worksheet" Target="worksheets/s.xml"/></Relationships>`,
+		"xl/worksheets/s.xml", `<worksheet><sheetData><row r="1"><c r="A1"><v>1</v></c></row></sheetData><hyperlinks><hyperlink ref="A1" r:id="h"/></hyperlinks></worksheet>`,
+		"xl/worksheets/_rels/s.xml.rels", `<Relationships><Relationship Id="h" Type="x/hyperlink" Target="https://e.org/" TargetMode="External"/><Relationship Id="c" Type="x/comments" Target="../c.xml"/><Relationship Id="d" Type="x/drawing" Target="../d.xml"/></Relationships>`,
+		"xl/c.xml", `<comments><authors><author>Bob</author></authors><commentList><comment ref="A1" authorId="0"><text><r><t>net</t></r></text></comment></commentList></comments>`,
+		"xl/d.xml", `<xdr:wsDr><xdr:sp><xdr:txBody><a:p><a:r><a:t>box</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:wsDr>`)
+	slide := archiveOf(
+		"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>`,
+		"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/s.xml"/><Relationship Id="b" Type="x/authors" Target="authors.xml"/></Relationships>`,
+		"ppt/authors.xml", `<p188:authorLst><p188:author id="{1}" name="Ann"/><p188:author id="{2}" name="Bob"/></p188:authorLst>`,
+		"ppt/slides/s.xml", `<p:sld><p:pic><p:cNvPr descr="A bicycle"/></p:pic><p:graphicFrame><p:oleObj name="Budget" progId="Excel"/></p:graphicFrame><p:sp><p:txBody><a:p><a:pPr><a:buAutoNum startAt="3"/></a:pPr><a:r><a:t>c</a:t></a:r></a:p><a:p><a:pPr><a:buAutoNum startAt="3"/></a:pPr><a:r><a:t>d</a:t></a:r></a:p></p:txBody></p:sp><p:sp><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>site</a:t></a:r></a:p></p:txBody></p:sp></p:sld>`,
+		"ppt/slides/_rels/s.xml.rels", `<Relationships><Relationship Id="h" Type="x/hyperlink" Target="https://e.org/" TargetMode="External"/><Relationship Id="c" Type="x/comments" Target="c.xml"/></Relationships>`,
+		"ppt/slides/c.xml", `<p188:cmLst><p188:cm authorId="{1}"><p188:replyLst><p188:reply authorId="{2}"><p188:txBody><a:t>yes</a:t></p188:txBody></p188:reply></p188:replyLst><p188:txBody><a:t>sure?</a:t></p188:txBody></p188:cm></p188:cmLst>`)
+	odf := func(kind, styles, body, more string) []byte {
+		return archiveOf("mimetype", "application/vnd.oasis.opendocument."+kind, "styles.xml", more,
+			"content.xml", `<office:document-content><office:automatic-styles>`+styles+`</office:automatic-styles><office:body>`+body+`</office:body></office:document-content>`)
+	}
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"a diagram", diagram, "top"},
+		{"a sheet", sheet, "sheet 1/1 S (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[link of A1: https://e.org/]\n[comment on A1 by Bob: net]\n[on the sheet: box]"},
+		{"a slide", slide, "slide 1/1  ()\n[picture: A bicycle]\n\n[embedded object: Budget Excel]\n\n3. c\n4. d\n\n[site](https://e.org/)\n\n[comment by Ann: sure?]\n[comment by Bob: yes]"},
+		{"no sheets", bookOf(), "error: is damaged: it lists no sheets. Get the file again from where it came from."},
+		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
+		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
+		{"headers", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><text:p>top</text:p></style:header><style:footer><text:p>end</text:p></style:footer></style:master-page></s>`), "a\n\n[header: top]\n[footer: end]"},
+		{"a hidden slide", odf("presentation", `<style:style style:name="h"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>`, `<draw:page draw:style-name="h"><text:p>a</text:p></draw:page>`, ""), "slide 1/1  (hidden)\na"},
+		{"a comment on a cell", odf("spreadsheet", "", `<table:table table:name="T"><table:table-row><table:table-cell><office:annotation><dc:creator>Eve</dc:creator><text:p>odd</text:p></office:annotation><text:p>9</text:p></table:table-cell></table:table-row></table:table>`, ""), "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 9 |\n[A1, comment by Eve: odd]"},
+	} {
+		if got := show(t, tc.data, Request{}); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
+	}
+	if got := parseFormat("(###) ###-####").number(5551234567, false); got != "(555) 123-4567" {
+		t.Errorf("a telephone number: %s", got)
 	}
 }

@@ -72,7 +72,11 @@ func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
 	if d.insertions+d.deletions > 0 {
 		d.comments = append(d.comments, fmt.Sprintf("[tracked changes: insertions are shown as text (%d), deletions are left out (%d)]", d.insertions, d.deletions))
 	}
-	for _, more := range [][]string{d.notes, d.comments} {
+	running, err := d.running()
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range [][]string{d.notes, d.comments, running} {
 		if len(more) > 0 {
 			lines = append(append(lines, ""), more...)
 		}
@@ -82,6 +86,32 @@ func readOpenDocument(a *archive, kind string, r Request) (*Document, error) {
 		return nil, err
 	}
 	return &Document{Kind: Text, Total: 1, Parts: []Part{p}}, nil
+}
+
+// running reads headers and footers, each text once.
+func (d *odf) running() (lines []string, err error) {
+	t, err := d.open("styles.xml")
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	master := false
+	err = t.each(func(e xml.StartElement) error {
+		kind, _, _ := strings.Cut(e.Name.Local, "-")
+		switch {
+		case e.Name.Local == "master-page":
+			master = true
+		case master && e.Name.Space == "style" && (kind == "header" || kind == "footer"):
+			own, err := d.blocks(t)
+			line := "[" + kind + ": " + strings.TrimSpace(joined(own)) + "]"
+			if strings.TrimSpace(joined(own)) != "" && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+			return err
+		}
+		return nil
+	})
+	return lines, err
 }
 
 // encrypted returns an error if the file needs a password.
@@ -135,6 +165,8 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 			rows, err := d.table(t)
 			lines = append(append(append(lines, ""), table(rows)...), "")
 			return err
+		case name == "annotation":
+			return d.comment(t)
 		case name == "notes" && e.Name.Space == "presentation":
 			var err error
 			d.speaker, err = d.blocks(t)
@@ -269,6 +301,12 @@ func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 			}
 			b.WriteString(inner)
 			return err
+		case e.Name.Space == "svg" && (name == "title" || name == "desc"):
+			s, err := t.content()
+			if s = strings.Join(strings.Fields(s), " "); s != "" {
+				b.WriteString("[picture: " + s + "]")
+			}
+			return err
 		case odfSkipped[name], name == "ruby-text", name == "hidden-text":
 			return t.skip()
 		}
@@ -324,8 +362,17 @@ func (d *odf) comment(t *tokens) error {
 
 func (d *odf) presentation(t *tokens, r Request) (*Document, error) {
 	var slides []Part
+	hidden, style := map[string]bool{}, ""
 	err := t.each(func(e xml.StartElement) error {
 		switch {
+		case e.Name.Local == "automatic-styles":
+			return nil
+		case e.Name.Local == "style":
+			style = attr(e, "name")
+			return nil
+		case e.Name.Local == "drawing-page-properties":
+			hidden[style] = attr(e, "visibility") == "hidden"
+			return nil
 		case odfSkipped[e.Name.Local]:
 			return t.skip()
 		case e.Name.Local != "page":
@@ -333,7 +380,11 @@ func (d *odf) presentation(t *tokens, r Request) (*Document, error) {
 		}
 		d.speaker = nil
 		lines, err := d.blocks(t)
-		slides = append(slides, Part{Text: slideText(append(lines, d.comments...), d.speaker)})
+		part := Part{Text: slideText(append(lines, d.comments...), d.speaker)}
+		if hidden[attr(e, "style-name")] {
+			part.Detail = "hidden"
+		}
+		slides = append(slides, part)
 		d.comments = nil
 		return err
 	})

@@ -14,6 +14,7 @@ type paragraph struct {
 	list    listRef
 	boxes   []string // lines of text boxes
 	joins   bool     // a tracked change removes its end
+	fields  []field  // those that have begun
 }
 
 // read reads the paragraph whose start was read last.
@@ -30,8 +31,8 @@ func (p *paragraph) read(t *tokens) error {
 				return err
 			}
 			p.link(from, p.rels[prefixed(e, "id")])
-		case name == "t": // of a formula
-			s, err := t.content()
+		case name == "oMath":
+			s, err := p.formula(t)
 			p.text.WriteString(s)
 			return err
 		default:
@@ -96,7 +97,12 @@ func (p *paragraph) run(t *tokens) error {
 		switch name := e.Name.Local; {
 		case name == "rPr":
 			return t.each(func(e xml.StartElement) error {
-				hidden = hidden || e.Name.Local == "vanish" && (attr(e, "val") == "" || isTrue(attr(e, "val")))
+				switch e.Name.Local {
+				case "rStyle":
+					hidden = hidden || p.hidden[attr(e, "val")]
+				case "vanish":
+					hidden = isOn(e)
+				}
 				return nil
 			})
 		case name == "t":
@@ -117,6 +123,23 @@ func (p *paragraph) run(t *tokens) error {
 			p.text.WriteString("[^e" + attr(e, "id") + "]")
 		case name == "commentReference":
 			p.text.WriteString("[comment " + attr(e, "id") + "]")
+		case name == "sym":
+			p.text.WriteString(symbol(attr(e, "font"), attr(e, "char")))
+		case name == "fldChar":
+			p.mark(attr(e, "fldCharType"))
+			return p.formField(t)
+		case name == "instrText" && len(p.fields) > 0:
+			s, err := t.content()
+			p.fields[len(p.fields)-1].code += s
+			return err
+		case name == "OLEObject":
+			p.text.WriteString("[embedded object: " + firstOf(attr(e, "ProgID"), "no program is named") + "]")
+		case name == "textpath": // WordArt
+			p.text.WriteString(attr(e, "string"))
+		case name == "relIds":
+			_, _, lines, err := (&presentation{archive: p.archive}).shapes(p.rels[prefixed(e, "dm")].target, false)
+			p.boxes = append(p.boxes, lines...)
+			return err
 		case name == "docPr":
 			if d := attr(e, "descr"); d != "" {
 				p.text.WriteString("[picture: " + d + "]")

@@ -9,7 +9,11 @@ import (
 )
 
 // presentation is an open .pptx file.
-type presentation struct{ *archive }
+type presentation struct {
+	*archive
+	rels    map[string]relation // of the part that is read
+	authors map[string]string   // of comments, by id
+}
 
 func readPresentation(a *archive, main string, r Request) (*Document, error) {
 	rels, err := a.relations(main)
@@ -31,7 +35,10 @@ func readPresentation(a *archive, main string, r Request) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := presentation{a}
+	p := &presentation{archive: a}
+	if p.authors, err = a.names(firstOf(related(rels, "commentAuthors"), related(rels, "authors"))); err != nil {
+		return nil, err
+	}
 	return fillSlides(len(slides), r, func(n int) (Part, error) { return p.slide(slides[n-1]) })
 }
 
@@ -63,7 +70,7 @@ func fillSlides(total int, r Request, read func(n int) (Part, error)) (*Document
 }
 
 // slide reads a slide with its notes.
-func (p presentation) slide(name string) (Part, error) {
+func (p *presentation) slide(name string) (Part, error) {
 	var part Part
 	title, hidden, lines, err := p.shapes(name, false)
 	if err != nil {
@@ -86,6 +93,12 @@ func (p presentation) slide(name string) (Part, error) {
 				return part, err
 			}
 			lines = append(lines, more...)
+		case "comments":
+			more, err := p.comments(r.target)
+			if err != nil {
+				return part, err
+			}
+			lines = append(append(lines, ""), more...)
 		case "chart":
 			more, err := p.chart(r.target)
 			if err != nil {
@@ -113,12 +126,16 @@ func slideText(lines, notes []string) string {
 
 // shapes reads the texts of a slide. bodyOnly selects those of notes, and leaves out the
 // picture, date and number of a page of notes.
-func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden bool, lines []string, err error) {
+func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden bool, lines []string, err error) {
 	t, err := p.open(name)
 	if err != nil {
 		return "", false, nil, err
 	}
 	defer t.close()
+	if p.rels, err = p.relations(name); err != nil {
+		return "", false, nil, err
+	}
+	picture := false
 	place := "" // the placeholder that the present shape fills
 	unseen := 0 // depth of a shape that is hidden
 	err = t.each(func(e xml.StartElement) error {
@@ -130,11 +147,13 @@ func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden b
 		case "cNvPr":
 			if isTrue(attr(e, "hidden")) {
 				unseen = max(t.depth-2, 1) // p:sp, p:nvSpPr, p:cNvPr
+			} else if d := attr(e, "descr"); picture && d != "" && !bodyOnly {
+				lines = append(lines, "", "[picture: "+strings.Join(strings.Fields(clean(d)), " ")+"]")
 			}
 		case "sld":
 			hidden = attr(e, "show") == "0" || attr(e, "show") == "false"
 		case "sp", "pic", "graphicFrame", "cxnSp":
-			place = ""
+			place, picture = "", e.Name.Local == "pic"
 		case "ph":
 			place = firstOf(attr(e, "type"), "body")
 		case "txBody", "t": // t: of a diagram
@@ -151,6 +170,8 @@ func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden b
 			rows, err := p.table(t)
 			lines = append(append(append(lines, ""), table(rows)...), "")
 			return err
+		case "oleObj":
+			lines = append(lines, "", "[embedded object: "+clean(strings.TrimSpace(attr(e, "name")+" "+attr(e, "progId")))+"]")
 		case "Fallback":
 			return t.skip()
 		}
@@ -161,9 +182,10 @@ func (p presentation) shapes(name string, bodyOnly bool) (title string, hidden b
 
 // paragraphs reads the paragraphs of the element whose start was read last. items makes
 // them items of a list.
-func (p presentation) paragraphs(t *tokens, one, items bool) (lines []string, err error) {
+func (p *presentation) paragraphs(t *tokens, one, items bool) (lines []string, err error) {
 	var b strings.Builder
-	level := 0
+	level, link, label := 0, "", ""
+	var counts [10]int // of the numbered paragraphs of each level
 	flush := func() {
 		text := strings.TrimSpace(clean(b.String()))
 		b.Reset()
@@ -171,8 +193,8 @@ func (p presentation) paragraphs(t *tokens, one, items bool) (lines []string, er
 			return
 		}
 		indent := strings.Repeat("  ", min(max(level, 0), 9))
-		if items || level > 0 {
-			text = indent + "- " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ")
+		if items || level > 0 || label != "" {
+			text = indent + firstOf(label, "-") + " " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ")
 		}
 		lines = append(lines, strings.Split(text, "\n")...)
 	}
@@ -180,15 +202,37 @@ func (p presentation) paragraphs(t *tokens, one, items bool) (lines []string, er
 		switch e.Name.Local {
 		case "p":
 			flush()
-			level = 0
+			level, label = 0, ""
 		case "pPr":
 			level, _ = strconv.Atoi(attr(e, "lvl"))
+		case "buAutoNum":
+			if level >= 0 && level < len(counts) {
+				if start, err := strconv.Atoi(attr(e, "startAt")); err == nil && counts[level] == 0 {
+					counts[level] = start - 1
+				}
+				counts[level]++
+				clear(counts[level+1:])
+				label = strconv.Itoa(counts[level]) + "."
+			}
+		case "r", "fld":
+			link = ""
+		case "hlinkClick":
+			if r := p.rels[prefixed(e, "id")]; r.kind == "hyperlink" {
+				link = r.target
+			}
+		case "oMath":
+			s, err := p.formula(t)
+			b.WriteString(s)
+			return err
 		case "br":
 			b.WriteString("\n")
 		case "tab":
 			b.WriteString("\t")
 		case "t":
 			s, err := t.content()
+			if link != "" && s != "" && !strings.Contains(s, link) {
+				s = "[" + s + "](" + link + ")"
+			}
 			b.WriteString(s)
 			if err == nil {
 				err = p.hold(len(s) + 8)
@@ -206,7 +250,7 @@ func (p presentation) paragraphs(t *tokens, one, items bool) (lines []string, er
 	return lines, err
 }
 
-func (p presentation) table(t *tokens) (rows [][]string, err error) {
+func (p *presentation) table(t *tokens) (rows [][]string, err error) {
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "tr":

@@ -15,6 +15,7 @@ type word struct {
 	rels     map[string]relation
 	headings map[string]int     // level of a heading, by id of its style
 	lists    map[string]listRef // list of paragraphs, by id of their style
+	hidden   map[string]bool    // character styles of hidden text
 	numbers  *numbering
 
 	insertions, deletions int // tracked changes
@@ -27,7 +28,7 @@ type listRef struct {
 }
 
 func readWord(a *archive, main string, r Request) (*Document, error) {
-	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}}
+	w := &word{archive: a, headings: map[string]int{}, lists: map[string]listRef{}, hidden: map[string]bool{}}
 	var err error
 	if w.rels, err = a.relations(main); err != nil {
 		return nil, err
@@ -124,6 +125,8 @@ func (w *word) styles(part string) error {
 				if n, err := strconv.Atoi(attr(e, "val")); err == nil && n < 9 && w.headings[id] == 0 {
 					w.headings[id] = n + 1
 				}
+			case "vanish":
+				w.hidden[id] = isOn(e)
 			case "numId":
 				list.num = attr(e, "val")
 				w.lists[id] = list
@@ -137,6 +140,9 @@ func (w *word) styles(part string) error {
 		for from, steps := based[id], 0; from != "" && steps < 10; from, steps = based[from], steps+1 {
 			if _, own := w.headings[id]; !own && w.headings[from] > 0 {
 				w.headings[id] = w.headings[from]
+			}
+			if _, own := w.hidden[id]; !own && w.hidden[from] {
+				w.hidden[id] = true
 			}
 			if _, own := w.lists[id]; !own && w.lists[from].num != "" {
 				w.lists[id] = w.lists[from]
@@ -183,6 +189,8 @@ func (w *word) blocks(t *tokens) (lines []string, err error) {
 				return err
 			}
 			lines = append(append(append(lines, ""), table(rows)...), "")
+		case name == "altChunk":
+			lines = append(lines, "", "[the document "+clean(w.rels[prefixed(e, "id")].target)+" inside of the file belongs here and is not shown; unpack the file to read it]")
 		default:
 			return w.leave(t, name)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type workbook struct {
 	shared    []string
 	formats   []*numberFormat // by index of cell style; nil: General
 	epoch1904 bool
+	people    map[string]string // authors of threads of comments, by id
 }
 
 // sheet is an entry of the list of sheets.
@@ -50,6 +52,9 @@ func readWorkbook(a *archive, main string, r Request) (*Document, error) {
 		return nil, err
 	}
 	if w.formats, err = w.styles(related(rels, "styles")); err != nil {
+		return nil, err
+	}
+	if w.people, err = w.names(related(rels, "person")); err != nil {
 		return nil, err
 	}
 	return fillSheets(sheets, first, last, r, func(s sheet, p *page) (int, []string, error) { return w.sheet(s.part, p) })
@@ -218,6 +223,8 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 		whole = f.UncompressedSize64 <= scannedTo
 	}
 	var merged []string
+	var unseen []string
+	var links [][2]string // the place of a cell, and the id of a relation
 	number, formulas := 0, newFormulas()
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -228,6 +235,12 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 			number++
 			if n, err := strconv.Atoi(attr(e, "r")); err == nil && n > 0 {
 				number = n
+			}
+			if isTrue(attr(e, "hidden")) {
+				unseen = append(unseen, strconv.Itoa(number))
+				if err := w.hold(32); err != nil {
+					return err
+				}
 			}
 			if !whole && (p.next > 0 || p.Limit > 0 && number >= p.Offset+p.Limit) {
 				return io.EOF
@@ -241,20 +254,34 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 				p.add(number, cells)
 			}
 			return err
+		case "col":
+			if first, err := strconv.Atoi(attr(e, "min")); err == nil && isTrue(attr(e, "hidden")) {
+				last, _ := strconv.Atoi(attr(e, "max"))
+				for n := first; n > 0 && n <= min(last, maxColumns) && len(unseen) <= mostMerged; n++ {
+					unseen = append(unseen, column(n-1))
+				}
+			}
 		case "mergeCell":
 			merged = append(merged, attr(e, "ref"))
+		case "hyperlink":
+			links = append(links, [2]string{attr(e, "ref"), prefixed(e, "id")})
+			return w.hold(32)
 		}
 		return nil
 	})
 	if err == io.EOF {
 		err = nil
 	}
-	return declared, mergedNote(merged), err
+	if err != nil {
+		return declared, nil, err
+	}
+	notes, err = w.beside(part, links)
+	return declared, slices.Concat(listNote("merged cells", merged), listNote("hidden rows and columns, which are shown here", unseen), notes), err
 }
 
-// mergedNote returns a note on merged cells, if there are any.
-func mergedNote(merged []string) []string {
-	n := len(merged)
+// listNote returns a note that lists places of a sheet, if there are any.
+func listNote(what string, places []string) []string {
+	n := len(places)
 	if n == 0 {
 		return nil
 	}
@@ -262,7 +289,7 @@ func mergedNote(merged []string) []string {
 	if n > mostMerged {
 		more = fmt.Sprintf(" and %d more", n-mostMerged)
 	}
-	return []string{"merged cells: " + clean(strings.Join(merged[:min(n, mostMerged)], ", ")) + more}
+	return []string{what + ": " + clean(strings.Join(places[:min(n, mostMerged)], ", ")) + more}
 }
 
 // row reads the cells of a row.
