@@ -26,6 +26,7 @@ type incoming struct {
 	method    string
 	profile   *session.Profile // that of the URL
 	handle    string           // of its session, if it names one so; "": none
+	agent     string           // of the host that makes the call; "": its main one
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer
