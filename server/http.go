@@ -307,6 +307,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 		in.stream.fail(&rpcError{code: codeOverload, text: errCutOff, id: m.rawID})
 	}
 	in.stream.end()
+	if ctx.Err() != nil {
+		in.lost()
+	}
 }
 
 // errCutOff is the answer to a request in progress when the server ends.

@@ -140,6 +140,7 @@ type request struct {
 	finished  bool
 	skipped   bool   // cancelled before it ended, so it has lost its place
 	held      []byte // the answer that waits
+	lost      func() // is called if that is not written
 }
 
 func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
@@ -320,13 +321,15 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 		return
 	}
 	if r.queued {
-		r.held = encodeAnswer(m, in, answer)
+		r.held, r.lost = encodeAnswer(m, in, answer), in.lost
 		return
 	}
 	c.mu.Lock()
 	r.answering = c.inflight[m.id] == r
 	c.mu.Unlock()
-	if r.answering {
-		c.write(encodeAnswer(m, in, answer))
+	if !r.answering {
+		in.lost()
+		return
 	}
+	c.write(encodeAnswer(m, in, answer))
 }
