@@ -43,7 +43,7 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 	}
 	has := host.Of(clientName(ctx)).Has
 	listed := slices.DeleteFunc(s.Registry.ListedFor(s.profile(ctx), how, loaded), func(t *tools.Tool) bool {
-		return slices.Contains(has, t.Feature) && !s.Registry.Switched(t.Feature)
+		return s.Registry.Leaves(t, has)
 	})
 	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail

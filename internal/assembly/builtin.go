@@ -26,6 +26,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/host"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/schedule"
@@ -169,6 +170,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		return err
 	}
 	find := toolsearch.Options{Catalogue: catalogue, Listed: p.Deferral == tools.DeferLegacyList}
+	find.Leaves = func(v session.View, t *tools.Tool) bool { return built().Registry.Leaves(t, host.Of(v.Client).Has) }
 	if p.Skills != nil {
 		find.Skills = func(words []string, most int) (out []toolsearch.Skill) {
 			for _, k := range p.Skills.Now().Find(words, most) {

@@ -36,7 +36,7 @@ func TestSleep(t *testing.T) {
 		}()
 		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s. It is below, or in the answer to a call that ended at the same time.", "Waited 1.5 s: an event")
 		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It is below, or in the answer to a call that ended at the same time.", "Waited 0.0 s: an event") // it is not taken by the tool
-		events.Show(w.Session.View().Owner()) // for an answer to another agent, perhaps
+		events.Show(w.Session.View().Owner())                                                                                                                          // for an answer to another agent, perhaps
 		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It is below, or in the answer to a call that ended at the same time.", "Waited 0.0 s: an event")
 		events.Collect(w.Session.View().Owner())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
