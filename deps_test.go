@@ -49,7 +49,7 @@ var rules = []rule{
 	{"tools/grep", []string{"tools", "tools/file", "internal/bounded", "internal/file/textfile", "internal/text/fault", "internal/text/nearest", "internal/text/plain", "internal/search", "internal/search/*", "internal/file/workspace"}, nil, "the Grep tool"},
 	{"tools/glob", []string{"tools", "tools/file", "internal/bounded", "internal/text/fault", "internal/text/nearest", "internal/text/plain", "internal/search", "internal/search/ignore", "internal/search/walk", "internal/file/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},
 	{"tools/task", []string{"tools", "policy", "session", "internal/event", "internal/text/fault", "internal/text/plain", "internal/exec/spool", "internal/exec/task", "internal/text/terminal", "internal/text/nearest"}, nil, "the TaskOutput and TaskStop tools"},
-	{"tools/brief", []string{"tools", "session", "internal/exec/task", "internal/record/audit", "internal/record/journal", "internal/text/fault", "internal/text/plain"}, nil, "the Brief tool"},
+	{"tools/brief", []string{"tools", "session", "internal/exec/task", "internal/record/audit", "internal/record/journal", "internal/record/undo", "internal/text/fault", "internal/text/plain"}, nil, "the Brief tool"},
 	{"internal/record/journal", []string{"session", "tools"}, nil, "the calls of sessions, in memory"},
 	{"tools/ask", []string{"tools", "internal/consent/question", "internal/text/fault", "internal/text/plain"}, nil, "the AskUserQuestion tool"},
 	{"tools/plan", []string{"tools", "session", "policy", "internal/consent/question", "internal/text/fault", "internal/text/plain"}, nil, "the tools EnterPlanMode and ExitPlanMode"},

@@ -41,6 +41,9 @@ type Entry struct {
 	Ends      string `json:"ends,omitempty" jsonschema:"Time after which a recurring schedule does not fire"`
 }
 
+// Line returns a line about a schedule.
+func Line(s schedule.Schedule) string { return entry(s).text() }
+
 func entry(s schedule.Schedule) Entry {
 	e := Entry{ID: s.ID, Cron: s.Cron, Timezone: s.Zone, Prompt: s.Prompt, Command: s.Command, Recurring: !s.Once, Durable: s.Durable()}
 	format := func(t time.Time) string { return t.Format("2006-01-02 15:04 -0700") }

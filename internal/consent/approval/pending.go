@@ -148,13 +148,8 @@ func (i *item) clients() string {
 	return strings.Join(names, ", ")
 }
 
-// waits reports whether a session waits for the user.
-func (i *item) waits(session string) bool {
-	return i.granted.IsZero() && session != "" && slices.ContainsFunc(i.waiters, func(w waiter) bool { return w.session == session })
-}
-
-// Waiting returns the numbers and titles of what waits for the user in a session, and can be shown.
-func (s *Store) Waiting(session string) (lines []string) {
+// Waiting returns the numbers and titles of what waits for the user in sessions, safe to show.
+func (s *Store) Waiting(sessions ...string) (lines []string) {
 	if s == nil {
 		return nil
 	}
@@ -162,7 +157,8 @@ func (s *Store) Waiting(session string) (lines []string) {
 	defer s.mu.Unlock()
 	s.prune()
 	for _, i := range s.items {
-		if i.waits(session) {
+		waits := func(w waiter) bool { return w.session != "" && slices.Contains(sessions, w.session) }
+		if i.granted.IsZero() && slices.ContainsFunc(i.waiters, waits) {
 			kind := "approval"
 			if i.request.Questions != nil {
 				kind = "question"

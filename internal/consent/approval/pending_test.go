@@ -446,15 +446,15 @@ func TestAnswered(t *testing.T) {
 // TestClients checks that an item names the clients that wait for it, each once, and what waits for
 // the user in a session.
 func TestClients(t *testing.T) {
-	s := newStore(t)
-	r := bash("make")
+	s := newServer(t, "")
+	r := call("make")
 	for i, client := range []string{"Cursor", "Cur\nsor", "Cursor", strings.Repeat("x", 100), "c", "d"} {
 		r.Session, r.Client = fmt.Sprint(i), client
 		if _, err := s.Pend(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := s.Items(0)[0].Client, `Cursor, Cur\nsor, `+strings.Repeat("x", 57)+`..., 2 more`; got != want {
+	if got, want := s.Items(0)[0].Client, `Cursor, Cur\nsor, `+strings.Repeat("x", 59)+`…, 2 more`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := s.Waiting("3"); len(got) != 1 || !strings.HasPrefix(got[0], "approval 1: ") || s.Waiting("9") != nil || s.Waiting("") != nil {
