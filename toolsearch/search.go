@@ -21,7 +21,7 @@ import (
 // Input holds the arguments of ToolSearch.
 type Input struct {
 	Query      string `json:"query" minLength:"1" jsonschema:"Words, or select:NAME,NAME"`
-	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools"`
+	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools: 5 by default, at most 50"`
 }
 
 // Output holds the tools that a search found.

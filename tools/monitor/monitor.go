@@ -38,7 +38,7 @@ type Input struct {
 	Path        string `json:"path,omitempty" jsonschema:"File whose new lines are events"`
 	TaskID      string `json:"task_id,omitempty" jsonschema:"Running background task whose lines of output are events"`
 	Filter      string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): only matching lines are events"`
-	TimeoutMS   int    `json:"timeout_ms" minimum:"1000" maximum:"3600000" default:"300000" jsonschema:"When to end the monitor, in milliseconds"`
+	TimeoutMS   int    `json:"timeout_ms" minimum:"1000" maximum:"3600000" default:"300000" jsonschema:"When to end the monitor, in milliseconds: 300000 by default, 1000 to 3600000"`
 	Persistent  bool   `json:"persistent,omitempty" jsonschema:"Without a timeout: until TaskStop or the end of the session"`
 }
 
