@@ -135,7 +135,8 @@ type Server struct {
 
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
-	rounds *rounds       // questions that are answered by another call
+	settle settling
+	rounds *rounds // questions that are answered by another call
 
 	subscribers subscribers      // to events
 	handles     handles          // sessions of requests with a handle

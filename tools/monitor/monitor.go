@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"mcp-toolset/internal/event"
@@ -185,6 +186,13 @@ func start(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.R
 		until = "until it is stopped"
 	}
 	out := Output{TaskID: t.ID, text: fmt.Sprintf("Watching as task %s, %s. Each line is an event of a later answer; Sleep waits for one, TaskStop ends the monitor.", t.ID, until)}
+	if in.Path != "" && !file.Exists(env, in.Path) {
+		missing := file.Missing(env, in.Path)
+		out.text += "\n[" + missing.Fact + " yet; it is watched from its beginning]"
+		if strings.HasPrefix(missing.Next, "Did you mean") {
+			out.text += "\n[" + missing.Next + "]"
+		}
+	}
 	return tools.Result[Output]{
 		Data: out, Effect: session.Effect{Output: source.Output().Path()}, Meta: task.Meta(t.ID, tasks.Status{State: tasks.Running}), Did: &tools.Did{Task: t.ID},
 	}, nil
