@@ -92,7 +92,7 @@ export function approvalsView() {
       el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', line(untooled(d.tool, d.title), 200)),
       facts([
         ['Asked because', asks ? '' : d.reason],
-        ['Asked by', d.client && (d.client.startsWith('process ') ? d.client : `${line(d.client, 100)}, as it calls itself`)],
+        ['Asked by', d.client && (d.client.startsWith('process ') ? d.client : `${d.client}, as it calls itself`)],
         ['Folder', d.dir],
         ['Opens', d.opens],
         ['Also allows', d.further],
