@@ -40,7 +40,7 @@ type Input struct {
 	LineNumbers bool   `json:"-n" default:"true" jsonschema:"Show line numbers; default true"`
 	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Ignore case"`
 	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only the matching text, without context"`
-	HeadLimit   int    `json:"head_limit" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all; default 250"`
+	HeadLimit   int    `json:"head_limit" minimum:"0" default:"250" jsonschema:"Maximum lines or files; 0: all; default 250"`
 	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"Lines or files to skip"`
 	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts the lines that matches touch"`
 }

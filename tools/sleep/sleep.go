@@ -23,7 +23,7 @@ type Options struct {
 // Input holds the arguments of Sleep.
 type Input struct {
 	// DurationMS is at most 110 s, because clients give up after 120 s.
-	DurationMS int `json:"duration_ms" minimum:"1" maximum:"110000" jsonschema:"How long to wait, in milliseconds, at most 110000"`
+	DurationMS int `json:"duration_ms" minimum:"1" maximum:"110000" jsonschema:"Milliseconds to wait, at most 110000"`
 }
 
 // Output holds the result of Sleep.
