@@ -21,7 +21,7 @@ func addNames(c *corpus) {
 	// Errors show the names of missing files and folders with escapes.
 	c.refused("names/new\nlime", `\$ROOT/names/new\\nlime does not exist\. Did you mean \$ROOT/names/new\\nline\?`)
 	c.refused("names/esc\x1b[31mrad", `\$ROOT/names/esc\\x1b\[31mrad does not exist\. Did you mean \$ROOT/names/esc\\x1b\[31mred\?`)
-	c.refused("names", `\$ROOT/names is a directory\. Use Glob to list it, or read a file in it; it has .+ and more\.`)
+	c.refused("names", `\$ROOT/names is a directory\. Use Glob to list its files, or read a file in it; it has .+ and more\.`)
 	c.refused("", `property "file_path" is empty\. Give it a value\.`)
 	c.refused("names/é/x", `.*\$ROOT/names/é/x.* not a directory\. .+`)
 	c.refused("names/"+strings.Repeat("y", 256), `.*\$ROOT/names/y+.* name too long\. .+`)
@@ -47,7 +47,7 @@ func addRawNames(c *corpus) {
 		c.t.Logf("%q is left out: %v", name, err) // the file system requires UTF-8
 		return
 	}
-	c.refused("raw", `\$ROOT/raw is a directory\. Use Glob to list it, or read a file in it; it has a, bad\\xff\\xfeutf8\.`)
+	c.refused("raw", `\$ROOT/raw is a directory\. Use Glob to list its files, or read a file in it; it has a, bad\\xff\\xfeutf8\.`)
 	c.refused("raw/bad", `\$ROOT/raw/bad does not exist\. .+`)
 	c.refused("raw/bad\ufffd\ufffdutf8", `\$ROOT/raw/bad��utf8 does not exist\. Did you mean \$ROOT/raw/bad\\xff\\xfeutf8\?`)
 	c.refused(`raw/bad\xff\xfeutf8`, `\$ROOT/raw/bad\\xff\\xfeutf8 does not exist\. .+`)

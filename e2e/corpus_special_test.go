@@ -29,7 +29,7 @@ func addSpecial(c *corpus) {
 	c.refused("to_dev", `/dev/zero, where \$ROOT/to_dev leads, is in a folder of the kernel \(/proc, /sys, /dev\)\. .+`)
 	c.refused("to_root", `/, where \$ROOT/to_root leads, is outside the workspace roots \(\$ROOT\)\. .+`)
 	c.refused("out", `/.+, where \$ROOT/out leads, is outside the workspace roots \(\$ROOT\)\. .+`)
-	c.refuse("dot", `is a directory\. Use Glob to list it, or read a file in it; it has .+`)
+	c.refuse("dot", `is a directory\. Use Glob to list its files, or read a file in it; it has .+`)
 	c.refused("fifo/x", `.*\$ROOT/fifo/x.* not a directory\. .+`)
 	c.refuse("to_fifo", `is a named pipe, not a file\. Only regular files can be read\.`)
 	c.read("to_file", numbered("target"))

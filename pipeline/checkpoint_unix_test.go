@@ -108,7 +108,7 @@ func TestChangeSets(t *testing.T) {
 	for _, number := range []int{6, 9} {
 		b.root = t.TempDir()
 		b.session.Apply(session.Effect{Move: &session.Move{To: &session.Worktree{Folder: b.root, Main: main}, Roots: []string{b.root}, Dir: b.root}})
-		run("Run", `{"do":"write there"}`, fmt.Sprintf("done\nchanged: 1 created (undo %d --root $ROOT)", number))
+		run("Run", `{"do":"write there"}`, fmt.Sprintf("done\nchanged: 1 created (undo %d)\n[in the worktree $ROOT]", number))
 		store := b.Undo.For(b.session.View())
 		if list, _ := store.List(10, func(*undo.Header) bool { return true }); len(list) != 1 {
 			t.Errorf("%+v", list)

@@ -121,11 +121,11 @@ func TestElicit(t *testing.T) {
 			return want, nil
 		}
 		resp, err := b.Run(t.Context(), r)
-		if err != nil || joinText(resp.Content) != want.Action+string(want.Content) {
+		if err != nil || joinText(resp.Content[:1]) != want.Action+string(want.Content) {
 			t.Errorf("%+v %v", resp, err)
 		}
 	}
-	if got := b.run(t, t.Context(), "Do", `{"do":"elicit","arg":"who"}`); got != "nobody can be asked" {
+	if got := b.run(t, t.Context(), "Do", `{"do":"elicit","arg":"who"}`); !strings.HasPrefix(got, "nobody can be asked") {
 		t.Error(got)
 	}
 	r := b.request("Do", `{"do":"call","arg":"Do {\"do\":\"elicit\",\"arg\":\"who\"}"}`)

@@ -45,7 +45,7 @@ func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, 
 	r := c.prepared
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
-		Principal: v.Principal, Tool: c.tool.Name, As: c.prepared.As, Title: r.Summary, Dir: v.Dir, Root: v.Project(),
+		Principal: v.Principal, Client: v.Named(), Tool: c.tool.Name, As: c.prepared.As, Title: r.Summary, Dir: v.Dir, Root: v.Project(),
 		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: eachTime(d),
 	}
 	if !v.Forgets() {

@@ -19,7 +19,7 @@ func (c *call) askUser(ctx context.Context, questions []question.Question) (ques
 	owner, events := v.Owner(), c.p.Events
 	again := "The same call of " + c.tool.Name + ", sent again, returns this."
 	about := approval.Request{
-		Session: owner.Session, Principal: v.Principal, Tool: c.tool.Name, Title: c.prepared.Summary, Dir: v.Dir,
+		Session: owner.Session, Principal: v.Principal, Client: v.Named(), Tool: c.tool.Name, Title: c.prepared.Summary, Dir: v.Dir,
 		Input: c.prepared.Input(), Questions: questions,
 		Replied: func(n int, reply question.Reply) {
 			events.Add(owner, event.Event{Source: source(n), Text: reply.Lines(questions) + "\n" + again})

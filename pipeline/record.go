@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"time"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -53,6 +55,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*to
 		c.prepared.AddNotes(resp)
 	}
 	c.applies(resp)
+	c.placed(resp)
 	c.notice(resp)
 	resp = c.logged(ctx, resp, nil)
 	c.sum(resp, err)
@@ -109,6 +112,21 @@ func (c *call) notice(resp *tools.Response) {
 	}
 	if first {
 		resp.Content = append(resp.Content, tools.Text{Text: c.p.Notice})
+	}
+}
+
+// placed adds a note on where the session is, if it has moved, to the answer of a call that depends
+// on it: another agent of the client may have moved it.
+func (c *call) placed(resp *tools.Response) {
+	if c.env == nil || c.depth > 0 || resp == nil || !c.env.Placed && (c.prepared == nil || c.prepared.Parts(c.env) == nil) {
+		return
+	}
+	v := c.env.Session
+	if h := host.Of(v.Client); v.Agent != "" || h.Name != "" && !h.Shares {
+		return
+	}
+	if where := v.Place(); where != "" {
+		resp.Content = append(resp.Content, tools.Text{Text: "[" + plain.Line(where) + "]"})
 	}
 }
 

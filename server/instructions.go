@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -25,6 +26,10 @@ type Conditions struct {
 	Sandbox bool // commands run in a sandbox if the system has one
 	Plan    bool // only read-only calls run
 	Asks    bool // the user can approve a call, in the client or in a terminal
+
+	// Unordered reports that the requests of the client belong to no session.
+	Unordered bool
+	Has       []string // the features of tools that the client has of its own
 }
 
 // text returns the conditions in sentences. They are true with and without a
@@ -52,6 +57,10 @@ func (c Conditions) text(bash, powerShell bool) string {
 // instructions returns the instructions for the client of a request.
 func (s *Server) instructions(ctx context.Context, how tools.Deferral) string {
 	p, c := s.profile(ctx), s.Conditions
+	c.Has = host.Of(clientName(ctx)).Has
+	if conv := callFrom(ctx).conv; conv != nil {
+		c.Unordered = conv.session.View().Stateless
+	}
 	if p == nil {
 		return instructions(s.Roots.Paths(), s.Registry, nil, how, c, MaxInstructions)
 	}
@@ -70,13 +79,17 @@ func instructions(roots []string, r *tools.Registry, p *session.Profile, how too
 	const (
 		head = "Tools for working on files on this machine, as a coding agent does.\n" +
 			"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
-		order = "Calls sent together over stdio or in one HTTP session run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read after a write sees it. " +
-			"HTTP requests of protocol 2026-07-28 have no order: send what depends on a call after its answer. " +
-			"A result too long to show names a file that holds all of it: Read that file."
+		batch  = "Calls sent together run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read after a write sees it. "
+		single = "Calls have no order: send what depends on a call after its answer. "
+		long   = "A result too long to show names a file that holds all of it: Read that file."
 	)
 	_, noBash := r.View(p).Lookup("Bash")
 	_, noPowerShell := r.View(p).Lookup("PowerShell")
-	text, tail := head, c.text(noBash == nil, noPowerShell == nil)+order
+	order := batch
+	if c.Unordered {
+		order = single
+	}
+	text, tail := head, c.text(noBash == nil, noPowerShell == nil)+order+long
 	room := most - len(tail) - 50 // for the line on further roots
 	if how.Searches() {
 		room -= minDeferred
@@ -93,13 +106,13 @@ func instructions(roots []string, r *tools.Registry, p *session.Profile, how too
 		text += line
 	}
 	text += tail
-	return text + deferred(r, p, how, most-len(text))
+	return text + deferred(r, p, how, c.Has, most-len(text))
 }
 
 // deferred names the tools that are not listed, in at most room bytes. If not
 // all names fit, it gives only the number of tools of each upstream server. It
 // returns "" if all tools are listed.
-func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, room int) string {
+func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, has []string, room int) string {
 	if !how.Searches() {
 		return ""
 	}
@@ -109,7 +122,7 @@ func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, room in
 	}
 	lead += ": "
 	room -= len(lead) + 1
-	own, of := unlisted(r, p, how)
+	own, of := unlisted(r, p, how, has)
 	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
@@ -134,7 +147,7 @@ func deferred(r *tools.Registry, p *session.Profile, how tools.Deferral, room in
 
 // unlisted returns the names of the tools that are not listed: built-in tools
 // in own, upstream tools by server in of.
-func unlisted(r *tools.Registry, p *session.Profile, how tools.Deferral) (own []string, of map[string][]string) {
+func unlisted(r *tools.Registry, p *session.Profile, how tools.Deferral, has []string) (own []string, of map[string][]string) {
 	listed := map[*tools.Tool]bool{}
 	for _, t := range r.ListedFor(p, how, nil) {
 		listed[t] = true
@@ -142,7 +155,7 @@ func unlisted(r *tools.Registry, p *session.Profile, how tools.Deferral) (own []
 	of = map[string][]string{}
 	for _, t := range r.View(p).Tools() {
 		switch {
-		case listed[t]:
+		case listed[t] || r.Leaves(t, has):
 		case t.Server == "":
 			own = append(own, t.Name)
 		default:

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcp-toolset/tools"
@@ -47,4 +49,25 @@ func TestListedLater(t *testing.T) {
 	if _, err := p.end(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestSettles checks that a change right after a list is announced once, when the client has had time
+// to take the list in.
+func TestSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s settling
+		var sent []time.Duration
+		begin := time.Now()
+		notify := func() { sent = append(sent, time.Since(begin)) }
+		s.later(notify)
+		s.listed()
+		s.later(notify)
+		time.Sleep(settleTime / 2)
+		s.later(notify)
+		time.Sleep(settleTime)
+		s.later(notify)
+		if want := []time.Duration{0, settleTime, 3 * settleTime / 2}; !slices.Equal(sent, want) {
+			t.Errorf("sent after %v, want %v", sent, want)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -43,7 +44,7 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 	}
 	has := host.Of(clientName(ctx)).Has
 	listed := slices.DeleteFunc(s.Registry.ListedFor(s.profile(ctx), how, loaded), func(t *tools.Tool) bool {
-		return slices.Contains(has, t.Feature) && !s.Registry.Switched(t.Feature)
+		return s.Registry.Leaves(t, has)
 	})
 	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
@@ -53,6 +54,7 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 		list = withViews(list, listed)
 	}
 	result.Tools, result.NextCursor = list, ""
+	s.settle.listed()
 }
 
 // clientName returns the name of the client of a request, as it sent it, or "".
@@ -99,7 +101,44 @@ func (s *Server) changes() bool {
 // most upstream tools are not on a list.
 func (s *Server) notifyChanged() {
 	if s.last.update(s.Registry) {
-		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
+		s.settle.later(func() { s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil) })
+	}
+}
+
+// settleTime is the time after an answer to tools/list in which clients are not notified of a
+// change: Claude Code misses a notification that follows its list within some milliseconds.
+const settleTime = 500 * time.Millisecond
+
+// settling delays notifications until the last list has settled.
+type settling struct {
+	mu    sync.Mutex
+	until time.Time
+	timer *time.Timer // nil: no notification waits
+}
+
+// listed records an answer to tools/list.
+func (s *settling) listed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = time.Now().Add(settleTime)
+}
+
+// later calls notify, once for all changes in the time that it waits.
+func (s *settling) later(notify func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait := time.Until(s.until)
+	switch {
+	case s.timer != nil:
+	case wait <= 0:
+		notify()
+	default:
+		s.timer = time.AfterFunc(wait, func() {
+			s.mu.Lock()
+			s.timer = nil
+			s.mu.Unlock()
+			notify()
+		})
 	}
 }
 

@@ -135,7 +135,8 @@ type Server struct {
 
 	shown  shown         // cached definitions for tools/list
 	last   notifiedLists // the lists that clients were notified of
-	rounds *rounds       // questions that are answered by another call
+	settle settling
+	rounds *rounds // questions that are answered by another call
 
 	subscribers subscribers      // to events
 	handles     handles          // sessions of requests with a handle
@@ -260,6 +261,11 @@ func (s *Server) ended(v session.View) {
 // close ends the conversation of a client that is gone.
 func (s *Server) close(c *conversation) {
 	c.asked.end()
+	s.ends(c)
+}
+
+// ends ends the session of a conversation. Its client can still be asked in others.
+func (s *Server) ends(c *conversation) {
 	s.Results.Release(c.results)
 	if v := c.session.View(); !v.Forgets() {
 		s.ended(v)

@@ -95,6 +95,15 @@ type View struct {
 	of *Session
 }
 
+// Named returns the name of the client or agent of the session, as it calls itself; "" if it is
+// unknown.
+func (v View) Named() string {
+	if v.Agent == "" {
+		return v.Client
+	}
+	return "agent " + v.Agent
+}
+
 // Loaded reports whether the session has loaded a deferred tool.
 func (v View) Loaded(tool string) bool {
 	if v.of == nil {

@@ -72,6 +72,29 @@ func (v View) Project() string {
 	return roots[0]
 }
 
+// Place describes where the session is, if a call has moved it: its folder and its worktree. It
+// returns "" at the start of the session.
+func (v View) Place() string {
+	if len(v.Roots) == 0 || v.Worktree == nil && v.Dir == v.Roots[0] {
+		return ""
+	}
+	top, text := v.Roots[0], "the working directory is "
+	if v.Worktree != nil {
+		if top = v.Worktree.Folder; v.Dir == top {
+			return "in the worktree " + top
+		}
+	}
+	if rel, err := filepath.Rel(top, v.Dir); err == nil && filepath.IsLocal(rel) {
+		text += rel
+	} else {
+		text += v.Dir
+	}
+	if v.Worktree != nil {
+		text += " of the worktree " + top
+	}
+	return text
+}
+
 // SeenBelow returns what the session has seen of the files in a folder, the latest first. It
 // omits files whose content is unknown.
 func (v View) SeenBelow(folder string) (out []Seen) {

@@ -204,7 +204,7 @@ func TestText(t *testing.T) {
 	})
 	set := Scan([]Source{{Dir: dir, Layer: User}}, nil)
 	got, err := set.Lookup("/x").Text(`a$0 "b c"`, "/p")
-	want := "Skill x, of the layer user. Its base folder, at which relative paths in it begin: " + dir + "/x\nFiles: scripts/run\n\n" +
+	want := "Skill x (user). Its base folder, at which relative paths in it begin: " + dir + "/x\nFiles: scripts/run\n\n" +
 		"All: a$0 \"b c\". First: a$0, b c, $7, $100.\n" + dir + "/x/run.sh in /p\n!`rm -rf /`\n\n" +
 		"[1 of its lines have a command as !`command`. Here they are text and were not run: run those that you need with Bash.]\n\n" +
 		"[Its allowed-tools (Bash(git *), Read) have no effect here: each call is decided as any other.]"

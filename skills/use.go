@@ -40,7 +40,7 @@ func (s *Skill) Text(args, project string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Skill %s, of the layer %s. Its base folder, at which relative paths in it begin: %s\n", s.Name, s.Layer, plain.Line(s.Dir))
+	fmt.Fprintf(&b, "Skill %s (%s). Its base folder, at which relative paths in it begin: %s\n", s.Name, s.Layer, plain.Line(s.Dir))
 	if files, more := s.list(); len(files) > 0 {
 		for i := range files {
 			files[i] = plain.Text(files[i])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"mcp-toolset/internal/consent/question"
@@ -35,6 +36,9 @@ type Env struct {
 	Denied func(path string) bool
 	// Notes holds what Prepare has to say about the input. The pipeline adds it to the answer.
 	Notes []string
+
+	// Placed reports whether Abs has used the working directory.
+	Placed bool
 
 	// Approvable reports whether the user can be asked about a call.
 	Approvable bool
@@ -134,7 +138,9 @@ func (e *Env) Foreground(limit time.Duration) time.Duration {
 // Abs makes a path of a call absolute: "~" is the home folder, and a relative path is
 // relative to the session's working directory. It does not access the file system.
 func (e *Env) Abs(path string) string {
-	path = workspace.Expand(path, e.Session.Dir, e.Home)
+	given := path
+	path = workspace.Expand(given, e.Session.Dir, e.Home)
+	e.Placed = e.Placed || workspace.Expand(given, filepath.Join(e.Session.Dir, "x"), e.Home) != path
 	if e.Real != nil {
 		path = e.Real(path, false)
 	}

@@ -78,6 +78,11 @@ func init() {
 	add("ScheduleWakeup", use("CronCreate"), noTimes)
 	add("CronCreate CronDelete CronList RemoteTrigger", noTimes)
 	add("Config", substitute{"", "no tool changes the settings; ask the user"})
+	add("WebBrowser Browser", substitute{"WebFetch", "WebFetch reads a page; a browser is an upstream server that the user can add, such as @playwright/mcp"})
+	add("MCPTool", substitute{"CallTool", "use CallTool with the tool's own name, mcp__SERVER__TOOL"}, substitute{"", "call the tool by its own name, mcp__SERVER__TOOL"})
+	add("ListAgents", use("ListSessions"))
+	add("Workflow", substitute{"Agent", "use Agent for each part of the work"}, substitute{"", "do the steps of the workflow with the tools that you have"})
+	add("SuggestBackgroundPR Tungsten TestingPermission", substitute{"", "it belongs to another host, and there is nothing like it here; go on without it"})
 	add("StructuredOutput SyntheticOutput", substitute{"", "give the result in your answer"})
 }
 

@@ -242,10 +242,11 @@ func (c *Catalogue) For(how Deferral) *Catalogue {
 // Deferral returns how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
-// Switched reports whether a feature was switched on or off, by the settings or the command line.
-func (r *Registry) Switched(feature string) bool {
-	_, set := r.gates.Features[feature]
-	return set
+// Leaves reports whether a tool is left out for a client that has features of its own, because its
+// feature is one of them and was not switched on or off.
+func (r *Registry) Leaves(t *Tool, has []string) bool {
+	_, set := r.gates.Features[t.Feature]
+	return slices.Contains(has, t.Feature) && !set
 }
 
 // absenceReason returns the reason a tool is absent, "" if it is offered, and whether it may

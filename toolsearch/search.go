@@ -21,7 +21,7 @@ import (
 // Input holds the arguments of ToolSearch.
 type Input struct {
 	Query      string `json:"query" minLength:"1" jsonschema:"Words, or select:NAME,NAME"`
-	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools"`
+	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools: 5 by default, at most 50"`
 }
 
 // Output holds the tools that a search found.
@@ -62,6 +62,10 @@ type Options struct {
 	// Listed reports that a found tool is added to the client's list, which can then call it by
 	// its name.
 	Listed bool
+
+	// Leaves reports that a tool is left out for the client of a session, which has one like it. Then
+	// only its name finds it. nil: no tool is.
+	Leaves func(session.View, *tools.Tool) bool
 
 	// Skills returns the skills that best match some words, at most most. nil: there are none.
 	Skills func(words []string, most int) []Skill
@@ -164,6 +168,9 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *c
 		f.skills = o.Skills(slices.Concat(in.query.words, in.query.required), in.MaxResults)
 	}
 	f.byName = o.Listed
+	if o.Leaves != nil && !f.query.selects {
+		f.hits = slices.DeleteFunc(f.hits, func(t *tools.Tool) bool { return o.Leaves(env.Session, t) })
+	}
 	return f.answer(), nil
 }
 

@@ -20,7 +20,7 @@ type conn struct {
 	peer      *peer  // nil over HTTP
 	closeIdle func() // closes idle HTTP connections; nil over stdio
 
-	modern, hasTools, listChanges, hasResources bool
+	modern, named, hasTools, listChanges, hasResources bool
 
 	ctx    context.Context // ends when the connection is closed
 	cancel context.CancelFunc

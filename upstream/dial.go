@@ -26,6 +26,11 @@ func (s *server) dial(ctx context.Context) (*conn, []json.RawMessage, error) {
 		c.close()
 		c, err = s.open(ctx, true, false)
 	}
+	if err == nil && c.modern && !c.hasTools && !c.hasResources && !c.named {
+		// Some answer any unknown request with an empty result.
+		c.close()
+		c, err = s.open(ctx, true, false)
+	}
 	if err == nil && c.peer == nil && !c.modern && c.listChanges {
 		// Over HTTP such a server reports changes on a stream that must be
 		// requested at the start.
@@ -77,6 +82,7 @@ func (s *server) open(ctx context.Context, legacy, listen bool) (*conn, error) {
 		return c, &answeredError{got.answer(), err}
 	}
 	c.modern = mcp.IsModernProtocol(result.ProtocolVersion)
+	c.named = result.ServerInfo.Name != ""
 	c.hasTools = result.Capabilities.Tools != nil
 	c.listChanges = c.hasTools && result.Capabilities.Tools.ListChanged
 	c.hasResources = result.Capabilities.Resources != nil

@@ -56,15 +56,16 @@ func beServer(mode string) {
 	}
 	in := io.Reader(os.Stdin)
 	if has("legacy") || has("fragile") {
-		in = withoutDiscover(os.Stdin, has("fragile"), has("mute"))
+		in = withoutDiscover(os.Stdin, has("fragile"), has("mute"), has("vague"))
 	}
 	srv := fixture()
 	_ = mcpserver.NewStdioServer(srv).Listen(context.Background(), in, os.Stdout)
 }
 
 // withoutDiscover makes a server react to server/discover as servers did before
-// protocol 2026-07-28: with an error, with silence, or by exiting.
-func withoutDiscover(in io.Reader, fragile, mute bool) io.Reader {
+// protocol 2026-07-28: with an error, with silence, by exiting, or as to any unknown method with an empty
+// result.
+func withoutDiscover(in io.Reader, fragile, mute, vague bool) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		defer w.Close()
@@ -83,6 +84,8 @@ func withoutDiscover(in io.Reader, fragile, mute bool) io.Reader {
 				_, _ = io.WriteString(w, text)
 			case fragile:
 				os.Exit(1)
+			case vague:
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 			case !mute:
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
 			}

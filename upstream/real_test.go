@@ -22,12 +22,15 @@ import (
 // TestOddServers checks that servers work that print a greeting, or that do not
 // answer server/discover or exit on it.
 func TestOddServers(t *testing.T) {
-	for _, mode := range []string{"modern,garbage", "legacy,garbage", "legacy,mute", "fragile"} {
+	for _, mode := range []string{"modern,garbage", "legacy,garbage", "legacy,mute", "legacy,vague", "fragile"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			m, _ := begin(t, Config{Servers: []Server{stdioServer(t, "x", mode)}})
+			m, b := begin(t, Config{Servers: []Server{stdioServer(t, "x", mode)}})
 			if got := text2(invoke(t, m, "x", "echo", `{"a":1}`, nil)); got != `{"a":1}` {
 				t.Error(got)
+			}
+			if len(b.server("x").Tools) == 0 {
+				t.Error("no tool is known")
 			}
 		})
 	}

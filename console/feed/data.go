@@ -108,6 +108,7 @@ type Approval struct {
 	Dir       string              `json:"dir"`
 	Root      string              `json:"root"`
 	Principal string              `json:"principal"`
+	Client    string              `json:"client"` // with its process, as it calls itself
 	Reason    string              `json:"reason"`
 	Since     int64               `json:"since"`
 	Ends      int64               `json:"ends"`

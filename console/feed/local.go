@@ -250,7 +250,7 @@ func (l *Local) approvals() []Approval {
 
 func approvalOf(i approval.Item) Approval {
 	a := Approval{
-		Number: i.Number, Key: i.Key, Tool: i.Tool, Title: i.Title, Dir: i.Dir, Root: i.Root, Principal: i.Principal, Reason: i.Reason,
+		Number: i.Number, Key: i.Key, Tool: i.Tool, Title: i.Title, Dir: i.Dir, Root: i.Root, Principal: i.Principal, Client: approval.AskedBy(i), Reason: i.Reason,
 		Since: ms(i.Since), Ends: ms(i.Ends), Approved: i.Approved, Always: i.Always, Opens: i.Subject.Opens, Further: approval.FurtherText(i), Questions: i.Questions, Size: len(i.Input),
 	}
 	if a.Always == "" && a.Questions == nil {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,13 +53,7 @@ func (l *Local) clientOf(o session.Owner) string {
 
 // nameOf returns the name of the client or agent of a session.
 func nameOf(v session.View) string {
-	switch {
-	case v.Agent != "":
-		return "agent " + v.Agent
-	case v.Client != "":
-		return v.Client
-	}
-	return "client " + v.ID
+	return cmp.Or(v.Named(), "client "+v.ID)
 }
 
 type stopped struct {

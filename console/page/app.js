@@ -97,7 +97,7 @@ onApprovals((all, fresh, first) => {
   if (n !== titled) document.title = n > 0 ? `(${n}) mcp-toolset` : 'mcp-toolset';
   titled = n;
   if (fresh.length === 0) return;
-  const text = (a) => (a.questions ? `Question: ${plain(a.questions[0]?.question || a.title, 120)}` : `${plain(a.tool, 40)}: ${plain(a.title || a.reason, 120)}`);
+  const text = (a) => plain(a.client, 60) + ': ' + (a.questions ? `Question: ${plain(a.questions[0]?.question || a.title, 120)}` : `${plain(a.tool, 40)}: ${plain(a.title || a.reason, 120)}`);
   if (first) return announce(`${fresh.length} ${fresh.length === 1 ? 'call waits' : 'calls wait'} for approval`);
   announce(fresh.length > 3 ? `${fresh.length} new approvals` : `New approval: ${fresh.map(text).join('; ')}`);
   if (document.hasFocus() || globalThis.Notification?.permission !== 'granted') return;

@@ -19,7 +19,7 @@ export function approvalsView() {
     className: (a) => (a.approved ? 'done' : a.questions ? 'question' : ''),
     render: (a) => [
       el('span', { className: 'top' }, chip(a.questions ? 'Question' : line(a.tool, 40), 'tool'), el('span', { className: 'title' }, line(a.questions ? a.questions[0]?.question || a.title : untooled(a.tool, a.title) || a.reason))),
-      el('span', { className: 'sub' }, el('span', null, `#${a.number} · `, line(short(a.root || a.dir || serverName(a.server)), 60)), el('span', { className: 'when' }, a.approved ? `${a.questions ? 'answered' : 'approved'}, not sent again yet` : ago(a.since))),
+      el('span', { className: 'sub' }, el('span', null, `#${a.number} · `, line(a.client, 60), ' · ', line(short(a.root || a.dir || serverName(a.server)), 60)), el('span', { className: 'when' }, a.approved ? `${a.questions ? 'answered' : 'approved'}, not sent again yet` : ago(a.since))),
     ],
     pick: (a, user) => {
       if (user) history.replaceState(null, '', `#/approvals/${encodeURIComponent(a.id)}`);
@@ -92,10 +92,11 @@ export function approvalsView() {
       el('h2', { tabIndex: -1 }, chip(asks ? 'Question' : line(d.tool, 80), 'tool'), ' ', line(untooled(d.tool, d.title), 200)),
       facts([
         ['Asked because', asks ? '' : d.reason],
+        ['Asked by', d.client && (d.client.startsWith('process ') ? d.client : `${d.client}, as it calls itself`)],
         ['Folder', d.dir],
         ['Opens', d.opens],
         ['Also allows', d.further],
-        ['Workspace', d.root],
+        ['Workspace', d.root !== d.dir && d.root],
         ['User', d.principal !== 'stdio' && d.principal],
         ['Since', `${clock(d.since)} (${ago(d.since)})`],
         ['Expires', d.ends > Date.now() ? `in ${span(d.ends - Date.now())}` : ''],

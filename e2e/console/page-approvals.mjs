@@ -296,7 +296,7 @@ await check('notifications are shown if the user agrees', async (cs) => {
   equal(await page.evaluate(() => globalThis.notes), [], 'notifications without consent');
   await page.getByRole('button', { name: 'Notify me' }).click();
   await more(51);
-  equal(await page.evaluate(() => globalThis.notes), [['A call waits for approval', 'Bash: echo 51[RLO]']], 'notifications');
+  equal(await page.evaluate(() => globalThis.notes), [['A call waits for approval', 'Cursor (process 4470): Bash: echo 51[RLO]']], 'notifications');
   assert(await page.locator('#notify').isHidden(), 'the button stays');
   clean(page);
   m.close();

@@ -35,7 +35,7 @@ const details = {
 
 export function world(now = Date.now()) {
   const s = 1000;
-  const approval = (number, a) => ({ number, key: `key-${number}`, tool: 'Edit', title: '', dir: '/home/ada/shop', root: '/home/ada/shop', principal: '', reason: 'no rule allows it', since: now - 40 * s, ends: now + 86_000 * s, approved: false, always: '', covers: '', questions: null, size: 300, ...a });
+  const approval = (number, a) => ({ number, key: `key-${number}`, tool: 'Edit', title: '', dir: '/home/ada/shop', root: '/home/ada/shop', client: 'Cursor (process 4470)', principal: '', reason: 'no rule allows it', since: now - 40 * s, ends: now + 86_000 * s, approved: false, always: '', covers: '', questions: null, size: 300, ...a });
   const shop = {
     id: 's1', name: '/home/ada/shop', process: 4711, version: '0.2.0', transport: 'stdio', started: now - 3600 * s, mode: 'default', problem: '', lanes: 2,
     calls: [

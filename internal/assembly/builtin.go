@@ -26,6 +26,7 @@ import (
 	"mcp-toolset/internal/file/filelock"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/host"
 	"mcp-toolset/internal/record/journal"
 	"mcp-toolset/internal/record/peers"
 	"mcp-toolset/internal/record/schedule"
@@ -41,7 +42,6 @@ import (
 	"mcp-toolset/tools"
 	agenttool "mcp-toolset/tools/agent"
 	"mcp-toolset/tools/bash"
-	"mcp-toolset/tools/brief"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/tools/config"
 	"mcp-toolset/tools/cron"
@@ -169,6 +169,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		return err
 	}
 	find := toolsearch.Options{Catalogue: catalogue, Listed: p.Deferral == tools.DeferLegacyList}
+	find.Leaves = func(v session.View, t *tools.Tool) bool { return built().Registry.Leaves(t, host.Of(v.Client).Has) }
 	if p.Skills != nil {
 		find.Skills = func(words []string, most int) (out []toolsearch.Skill) {
 			for _, k := range p.Skills.Now().Find(words, most) {
@@ -198,7 +199,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 		changes.Store(undo.New(o))
 		return changes.Load()
 	}
-	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes, agents, ports})
+	p.Tools = p.tools(services{searcher, run, lists, others, find, locks, watches, schedules, searches, pages, servers, previews, worktrees, models, changes, agents, ports, built})
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
@@ -222,6 +223,7 @@ type services struct {
 	changes   *atomic.Pointer[undo.Store] // nil until the server is put together
 	agents    *agent.Registry             // nil without any type
 	ports     *publish.Publisher
+	built     func() *Assembly
 }
 
 // tools makes the tools according to the options and the environment.
@@ -241,7 +243,7 @@ func (p *Plan) tools(s services) []*tools.Tool {
 		Publish:   publishtool.Options{Ports: s.ports, Tasks: s.run.Tasks},
 		Resources: s.servers, Search: s.find, Bash: s.run, Tasks: tasktools.Options{Tasks: s.run.Tasks, MaxOutput: s.run.MaxOutput, Events: p.Events, Ports: s.ports.Notes},
 		Undo:  undotool.Options{Store: s.changes.Load},
-		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: brief.Options{Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator()}, Work: s.lists,
+		Sleep: sleep.Options{Events: p.Events}, Skill: skill.Options{Skills: p.Skills}, Plan: plan.Options{Mode: p.mode()}, Brief: p.brief(s), Work: s.lists,
 		Output: p.options.Output, Config: config.Options{Current: p.configuration},
 		Message: message.Options{Peers: s.lists.Peers, Continue: agents.Continue}, Trigger: triggertool.Options{Triggers: p.Triggers}, Cron: cron.Options{Schedules: s.schedules},
 		WebSearch: p.WebSearch(p.Settings, s.searches, s.servers.Await),

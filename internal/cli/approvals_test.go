@@ -114,7 +114,7 @@ func TestApprovals(t *testing.T) {
 	first := runCommand("npm test && echo 'a\\nb'\n")
 	d.pend(first)
 	once := approval.Request{
-		Session: "s", Principal: "http", Tool: "Write", Root: "/work", Once: "a rule asks each time", Reason: "the ask rule Edit(*.txt) covers /work/a.txt",
+		Session: "s", Principal: "http", Client: "Cur\x1b[2Jsor", Tool: "Write", Root: "/work", Once: "a rule asks each time", Reason: "the ask rule Edit(*.txt) covers /work/a.txt",
 		Input:   json.RawMessage(`{"file_path":"/work/a.txt","content":"` + strings.Repeat(`long \u001b[2J `, 20) + "\u202e\u009b\u007f\u2028\U000e0041" + `"}`),
 		Subject: approval.Subject{Kind: "path", Access: "Edit", Value: "/work/a.txt"},
 	}
@@ -123,8 +123,9 @@ func TestApprovals(t *testing.T) {
 	writing := `Approval 2, pending since TIME, until TIME
   tool       Write
   workspace  /work
-  client     http
-  server     /work (process N)
+  asked by   Cur\x1b[2Jsor (process N), as it calls itself
+  user       http
+  server     /work
   why        the ask rule Edit(*.txt) covers /work/a.txt
   --always   is not on offer: a rule asks each time, so it cannot be always allowed; approve it without --always
   input
@@ -142,7 +143,8 @@ Decide with ` + "`mcp-toolset approve 2` or `mcp-toolset deny 2`.\n"
   title      Run the tests
   folder     /work/sub
   workspace  /work
-  server     /work (process N)
+  asked by   process N
+  server     /work
   why        the ask rule Bash covers it
   --always   also allows Bash: command "npm test && echo 'a\\nb'\n" in the folder /work/sub, in the workspace /work
   input      {"command":"npm test \u0026\u0026 echo 'a\\nb'\n"}
@@ -242,7 +244,7 @@ func TestApprovalsPreview(t *testing.T) {
 	}
 	d.pend(r)
 	block := func(change string) string {
-		return "Approval 1, pending since TIME, until TIME\n  tool       Write\n  workspace  /work\n  server     /work (process N)\n  why        x\n" +
+		return "Approval 1, pending since TIME, until TIME\n  tool       Write\n  workspace  /work\n  asked by   process N\n  server     /work\n  why        x\n" +
 			"  --always   also allows changes to \"/etc/hosts\", in the workspace /work\n  change\n" + change +
 			"\nDecide with `mcp-toolset approve 1`, `mcp-toolset approve 1 --always` or `mcp-toolset deny 1`.\n"
 	}

@@ -177,8 +177,13 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	row("title", i.Title)
 	row("folder", i.Dir)
 	row("workspace", i.Root)
-	row("client", i.Principal)
-	row("server", fmt.Sprintf("%s (process %d)", i.Server, i.Process))
+	asker := approval.AskedBy(i)
+	if i.Client != "" {
+		asker += ", as it calls itself"
+	}
+	row("asked by", asker)
+	row("user", i.Principal)
+	row("server", i.Server)
 	if i.Questions != nil {
 		for line := range strings.Lines(question.Text(i.Questions)) {
 			fmt.Fprintf(b, "  %s", line)

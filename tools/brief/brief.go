@@ -12,6 +12,7 @@ import (
 
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
@@ -23,6 +24,14 @@ type Options struct {
 	Journal *journal.Journal
 	Tasks   *task.Registry
 	Items   func(context.Context, session.View) ([]string, error) // lines on the list of work
+	// Mode returns the permission mode of a session.
+	Mode func(session.View) string
+	// Waiting returns lines on what waits for the user, by number, and Later on what is scheduled and
+	// on triggers.
+	Waiting, Later func(session.View) []string
+	// Changes returns what the session has changed since a time, without what was undone. nil: that is
+	// not recorded.
+	Changes func(session.View, time.Time) ([]undo.Net, error)
 	// Narrate returns a paragraph by a model about a summary, framed as data, and the name of the
 	// model. o pays. nil: there is no model.
 	Narrate func(ctx context.Context, o session.Owner, summary string) (text, model string, err error)
@@ -51,6 +60,7 @@ func New(o Options) *tools.Tool {
 		Title:             "Summarize the session",
 		Prompt:            prompt,
 		Loading:           tools.LoadDeferred,
+		Collects:          true,
 		SearchHint:        "summary of session history files commands after compaction",
 		Description:       func(prepared) string { return "Summarize the session" },
 		IsReadOnly:        tools.Always[prepared](),
@@ -60,13 +70,24 @@ func New(o Options) *tools.Tool {
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			owner := env.Session.Owner()
-			s := summarize(in.after(o.Journal.Entries(owner)), env.Session.Dir)
+			entries := in.after(o.Journal.Entries(owner))
+			s := newSummary(entries, env.Session.Dir)
+			s.now(env.Session, o.Mode(env.Session))
+			s.add("Waits for the user", 250, o.Waiting(env.Session))
+			s.add("Schedules and triggers", 300, o.Later(env.Session))
 			s.addTasks(o.Tasks.List(owner))
 			items, err := o.Items(ctx, env.Session)
 			if err != nil {
 				items = []string{plain.Line(err.Error())}
 			}
-			s.add("List of work", 350, items)
+			s.add("List of work", 300, items)
+			var net []undo.Net
+			if from, some := in.from(entries); o.Changes != nil && some {
+				if net, err = o.Changes(env.Session, from); err != nil {
+					env.Log.Warn("what the session has changed is not known", "error", err.Error())
+				}
+			}
+			s.addCalls(entries, net)
 			text := s.text()
 			if in.Narrative {
 				text = o.narrative(ctx, env, text) + text
@@ -123,6 +144,15 @@ func prepare(_ *tools.Env, in Input) (prepared, error) {
 		return p, nil
 	}
 	return p, fault.New("since is "+plain.Line(strconv.Quote(in.Since))+", which is no number and no time", "Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.")
+}
+
+// from returns the time from which changes are summarized. It returns false if there is nothing to
+// summarize.
+func (p prepared) from(entries []journal.Entry) (since time.Time, some bool) {
+	if p.call == 0 && p.time.IsZero() || len(entries) == 0 {
+		return p.time, len(entries) > 0
+	}
+	return entries[0].Time, true
 }
 
 // after returns the entries that the input selects, without those of Brief itself.

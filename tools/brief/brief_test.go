@@ -13,6 +13,7 @@ import (
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
@@ -29,6 +30,13 @@ func TestBrief(t *testing.T) {
 		}
 		return items, nil
 	}}
+	mode := "default"
+	var waiting, scheduled []string
+	var net []undo.Net
+	o.Mode = func(session.View) string { return mode }
+	o.Waiting = func(session.View) []string { return slices.Clone(waiting) }
+	o.Later = func(session.View) []string { return slices.Clone(scheduled) }
+	o.Changes = func(_ session.View, since time.Time) ([]undo.Net, error) { return net, nil }
 	tool := New(o)
 	call := func(arguments, want string) {
 		t.Helper()
@@ -39,11 +47,11 @@ func TestBrief(t *testing.T) {
 		} else {
 			got = toolstest.Text(resp)
 		}
-		if got != want {
+		if want = strings.ReplaceAll(want, "$NOW", "Now: in "+w.Root+"; mode "+mode+".\n"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", arguments, got, want)
 		}
 	}
-	call(`{}`, "There were no calls.")
+	call(`{}`, "$NOWThere were no calls.")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	for i, e := range []journal.Entry{
 		{Tool: "Read", Title: "Read a.go", Path: w.Root + "/a.go", ReadOnly: true},
@@ -79,7 +87,7 @@ Answers of the user:
 - 03:15:05 AskUserQuestion: Library: B; Systems: Linux
 `
 	const last = "[the last call is number 12; since 12 summarizes later ones]"
-	call(`{}`, `11 calls from 2026-01-02 03:04:05 on.
+	call(`{}`, `$NOW11 calls from 2026-01-02 03:04:05 on.
 Changed, the latest last:
 - b.go created, +20 -0
 - a.go +4 -1 in 2 changes
@@ -87,17 +95,30 @@ Changed, the latest last:
 `+commands+rest+`Read, the latest last:
 - a.go
 `+last)
-	const later = `6 calls from 2026-01-02 03:09:05 on.
+	const later = `$NOW6 calls from 2026-01-02 03:09:05 on.
 Changed, the latest last:
 - /tmp/x created, +0 -0
 ` + commands + rest + last
 	call(`{"since":"5"}`, later)
 	call(`{"since":"`+at.Add(5*time.Minute).Format(time.RFC3339)+`"}`, later)
-	call(`{"since":"12"}`, "There were no calls.")
+	call(`{"since":"12"}`, "$NOWThere were no calls.")
 	items = []string{"1 [pending] a", "2 [completed] b"}
-	call(`{"since":"12"}`, "List of work:\n- 1 [pending] a\n- 2 [completed] b")
+	call(`{"since":"12"}`, "$NOWList of work:\n- 1 [pending] a\n- 2 [completed] b")
 	items = nil
-	call(`{"since":"12"}`, "List of work:\n- the list is damaged")
+	call(`{"since":"12"}`, "$NOWList of work:\n- the list is damaged")
+	items = []string{}
+	mode, waiting, scheduled = "plan", []string{"approval 7: Write /etc/x"}, []string{"schedule 1 [*/5 * * * *] check"}
+	net = []undo.Net{{Path: w.Root + "/use.ts", What: "deleted", Number: 4}, {Path: w.Root + "/a.go", Undone: true}, {Path: w.Root + "/b.go", What: "changed", Undone: true}, {Path: w.Root + "/gone", Undone: true}}
+	call(`{"since":"3"}`, `$NOWWaits for the user:
+- approval 7: Write /etc/x
+Schedules and triggers:
+- schedule 1 [*/5 * * * *] check
+8 calls from 2026-01-02 03:07:05 on.
+Changed, the latest last:
+- b.go changed
+- /tmp/x created, +0 -0
+- use.ts deleted (undo 4)
+`+commands+rest+last)
 	call(`{"since":"yesterday"}`, `since is "yesterday", which is no number and no time. Give the number at the end of an earlier summary, or a time such as 14:30 or 2026-01-31T14:30:00Z.`)
 }
 
@@ -122,8 +143,13 @@ func TestLimit(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	s := summarize(all, "/")
-	s.add("List of work", 350, slices.Repeat([]string{strings.Repeat("z", 60)}, 50))
+	s := newSummary(all, "/")
+	s.now(session.View{Dir: "/" + strings.Repeat("w", 500)}, "default")
+	for _, title := range []string{"Waits for the user", "Schedules and triggers"} {
+		s.add(title, 250, slices.Repeat([]string{strings.Repeat("z", 60)}, 50))
+	}
+	s.addCalls(all, nil)
+	s.add("List of work", 300, slices.Repeat([]string{strings.Repeat("z", 60)}, 50))
 	s.add("Background tasks", 300, []string{strings.Repeat("x", 1000), strings.Repeat("y", 1000)})
 	text := s.text()
 	if n := utf8.RuneCountInString(text); n > maxText || n < maxText/2 {

@@ -3,6 +3,7 @@ package brief
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,11 +11,16 @@ import (
 	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/record/journal"
+	"mcp-toolset/internal/record/undo"
 	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/session"
 )
 
 // maxText is the limit of a summary, in characters.
 const maxText = 4000
+
+// maxPlace is the limit of the text on where the session is, in characters.
+const maxPlace = 300
 
 // overhead is the room of a section for other than its title and lines, in characters.
 const overhead = 40
@@ -23,7 +29,10 @@ const overhead = 40
 type summary struct {
 	calls, last int
 	first       time.Time
+	dir         string // working directory
+	place       string // where the session is and its mode
 	sections    []section
+	state       int // number of the sections on the state of the session, which come first
 }
 
 // section holds lines of one kind. If there is no room for all, the first ones are left
@@ -40,17 +49,36 @@ type file struct {
 	created        bool
 	changes        int
 	added, removed int
+	net            string // what has become of it, in place of the rest; "": what the calls say
 }
 
-func summarize(entries []journal.Entry, dir string) *summary {
-	s := &summary{calls: len(entries)}
+// newSummary returns a summary of calls without sections.
+func newSummary(entries []journal.Entry, dir string) *summary {
+	s := &summary{calls: len(entries), dir: dir}
+	if len(entries) > 0 {
+		s.first, s.last = entries[0].Time, entries[len(entries)-1].ID
+	}
+	return s
+}
+
+// now sets the state of the session.
+func (s *summary) now(v session.View, mode string) {
+	s.place = "Now: in " + plain.Line(v.Dir)
+	if w := v.Worktree; w != nil {
+		s.place += ", in the worktree " + plain.Line(w.Folder)
+		if w.Branch != "" {
+			s.place += " on the branch " + plain.Line(w.Branch)
+		}
+	}
+	s.place = plain.Cut(s.place, maxPlace) + "; mode " + mode + ".\n"
+}
+
+// addCalls adds sections on calls. net is what they and undos have changed, as far as it is recorded.
+func (s *summary) addCalls(entries []journal.Entry, net []undo.Net) {
+	s.state = len(s.sections)
 	var changed, read []*file
 	var commands, asked, agreed, refused, failed []string
-	for i, e := range entries {
-		if i == 0 {
-			s.first = e.Time
-		}
-		s.last = e.ID
+	for _, e := range entries {
 		line := fmt.Sprintf("%s %s", e.Time.Format("15:04:05"), title(e))
 		if e.Agreed {
 			agreed = append(agreed, line)
@@ -80,14 +108,23 @@ func summarize(entries []journal.Entry, dir string) *summary {
 			f.removed += e.Did.Removed
 		}
 	}
-	s.add("Changed, the latest last", 800, lines(changed, dir, (*file).changed))
-	s.add("Commands", 800, commands)
-	s.add("Failed", 350, failed)
-	s.add("Refused", 350, refused)
-	s.add("Allowed by the user", 250, agreed)
+	for _, n := range net {
+		switch i := slices.IndexFunc(changed, func(f *file) bool { return f.path == n.Path }); {
+		case i < 0 && n.What != "":
+			changed = append(changed, &file{path: n.Path, net: fmt.Sprintf(" %s (undo %d)", n.What, n.Number)})
+		case i >= 0 && n.What == "":
+			changed = slices.Delete(changed, i, i+1)
+		case i >= 0 && (n.Undone || n.What == "deleted"):
+			changed[i].net = " " + n.What
+		}
+	}
+	s.add("Changed, the latest last", 700, lines(changed, s.dir, (*file).changed))
+	s.add("Commands", 600, commands)
+	s.add("Failed", 300, failed)
+	s.add("Refused", 300, refused)
+	s.add("Allowed by the user", 200, agreed)
 	s.add("Answers of the user", 250, asked)
-	s.add("Read, the latest last", 350, lines(read, dir, func(*file) string { return "" }))
-	return s
+	s.add("Read, the latest last", 250, lines(read, s.dir, func(*file) string { return "" }))
 }
 
 // title describes a call in one line that begins with a verb.
@@ -118,6 +155,9 @@ func at(files []*file, path string) []*file {
 
 // changed describes the changes of a file.
 func (f *file) changed() string {
+	if f.net != "" {
+		return f.net
+	}
 	text := ""
 	if f.created {
 		text = " created,"
@@ -166,10 +206,14 @@ func (s *summary) addTasks(tasks []*task.Task) {
 
 // text returns the summary for a model, of at most maxText characters.
 func (s *summary) text() string {
-	if s.calls == 0 && len(s.sections) == 0 {
-		return "There were no calls."
-	}
 	var b strings.Builder
+	b.WriteString(s.place)
+	if s.calls == 0 && len(s.sections) == 0 {
+		b.WriteString("There were no calls.")
+	}
+	for _, sec := range s.sections[:s.state] {
+		b.WriteString(sec.text())
+	}
 	if s.calls > 0 {
 		calls := "calls"
 		if s.calls == 1 {
@@ -177,7 +221,7 @@ func (s *summary) text() string {
 		}
 		fmt.Fprintf(&b, "%d %s from %s on.\n", s.calls, calls, s.first.Format("2006-01-02 15:04:05"))
 	}
-	for _, sec := range s.sections {
+	for _, sec := range s.sections[s.state:] {
 		b.WriteString(sec.text())
 	}
 	if s.last > 0 {

@@ -41,6 +41,9 @@ type Entry struct {
 	Ends      string `json:"ends,omitempty" jsonschema:"Time after which a recurring schedule does not fire"`
 }
 
+// Line returns a line about a schedule.
+func Line(s schedule.Schedule) string { return entry(s).text() }
+
 func entry(s schedule.Schedule) Entry {
 	e := Entry{ID: s.ID, Cron: s.Cron, Timezone: s.Zone, Prompt: s.Prompt, Command: s.Command, Recurring: !s.Once, Durable: s.Durable()}
 	format := func(t time.Time) string { return t.Format("2006-01-02 15:04 -0700") }
@@ -79,7 +82,7 @@ type CreateInput struct {
 	Cron      string `json:"cron" minLength:"1" jsonschema:"Minute, hour, day of month, month and day of week, such as 30 9 * * 1-5"`
 	Prompt    string `json:"prompt,omitempty" jsonschema:"Text of the event, as an instruction to yourself; or give command"`
 	Command   string `json:"command,omitempty" jsonschema:"Command of Bash to run in the background instead"`
-	Recurring bool   `json:"recurring" default:"true" jsonschema:"False: fires once, at the first time"`
+	Recurring bool   `json:"recurring" default:"true" jsonschema:"False: fires once, at the first time; default true"`
 	Durable   bool   `json:"durable,omitempty" jsonschema:"Survives a restart of the server"`
 	Timezone  string `json:"timezone,omitempty" jsonschema:"Such as Europe/Berlin; by default that of the machine"`
 }

@@ -81,16 +81,19 @@ func directoryHint(env *tools.Env, path string) string {
 	entries, err := env.Files.ReadDir(path, hintEntries)
 	names := visible(env, path, entries)
 	if err != nil || len(names) == 0 {
-		return "Use Glob to list it, and read a file in it."
+		return "Use Glob to list its files, and read a file in it."
 	}
 	more := ""
 	if len(names) > hintShown {
 		names, more = names[:hintShown], " and more"
 	}
-	for i := range names {
-		names[i] = plain.Line(names[i])
+	for i, name := range names {
+		names[i] = plain.Line(name)
+		if IsFolder(env, filepath.Join(path, name)) {
+			names[i] += "/"
+		}
 	}
-	return "Use Glob to list it, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
+	return "Use Glob to list its files, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
 }
 
 // Missing returns the error for a file that does not exist. It suggests existing files with

@@ -32,15 +32,15 @@ type Input struct {
 	Path        string `json:"path,omitempty" jsonschema:"File or folder to search (default: the working directory)"`
 	Glob        string `json:"glob,omitempty" jsonschema:"Files to search, such as *.go, src/** or *.{ts,tsx}; !vendor/ excludes; separate several with blanks"`
 	Type        string `json:"type,omitempty" jsonschema:"File type, as ripgrep names it: go, py, ts, ..."`
-	OutputMode  string `json:"output_mode" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show"`
+	OutputMode  string `json:"output_mode" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show; default files_with_matches"`
 	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match"`
 	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show after each match"`
 	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and after each match"`
 	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
-	LineNumbers bool   `json:"-n" default:"true" jsonschema:"Show line numbers"`
+	LineNumbers bool   `json:"-n" default:"true" jsonschema:"Show line numbers; default true"`
 	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Ignore case"`
 	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only the matching text, without context"`
-	HeadLimit   int    `json:"head_limit" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all"`
+	HeadLimit   int    `json:"head_limit" minimum:"0" default:"250" jsonschema:"Maximum lines or files; 0: all; default 250"`
 	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"Lines or files to skip"`
 	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts the lines that matches touch"`
 }

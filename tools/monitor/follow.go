@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -40,20 +41,26 @@ type follower struct {
 	out  *os.File // the pipe that the log reads
 
 	mu   sync.Mutex // held during a look, which may outlive the job
-	file *os.File
-	at   int64  // offset in the file
-	last []byte // the bytes before at, by which a file is noticed that was truncated and has grown again
-	open bool   // whether what was copied ends within a line
+	file *os.File   // nil: there is none yet
+	at   int64      // offset in the file
+	last []byte     // the bytes before at, by which a file is noticed that was truncated and has grown again
+	open bool       // whether what was copied ends within a line
 }
 
-// follow starts to copy what the file of the call grows by from now on.
+// follow starts to copy what the file of the call grows by from now on. A file that does not exist
+// yet, in a folder that does, is copied from its beginning.
 func follow(ctx context.Context, env *tools.Env, in prepared, o Options) (*source, error) {
 	f := &follower{path: in.Path, env: env}
 	if _, err := bounded.Do(ctx, lookTime, func(context.Context) (none struct{}, err error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		var info fs.FileInfo
-		if f.file, info, err = env.Files.Open(in.Path); err != nil {
+		f.file, info, err = env.Files.Open(in.Path)
+		if errors.Is(err, fs.ErrNotExist) && file.IsFolder(env, filepath.Dir(in.Path)) && !file.IsLink(env, in.Path) {
+			f.file = nil
+			return none, nil
+		}
+		if err != nil {
 			return none, err
 		}
 		f.at = info.Size()
@@ -124,11 +131,16 @@ func (f *follower) look() error {
 	defer f.mu.Unlock()
 	now, info, err := f.env.Files.Open(f.path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.file == nil:
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		_, err = f.copy()
 		return err
 	case err != nil:
 		return err
+	case f.file == nil:
+		f.file = now
+		return f.restart()
 	}
 	if old, err := f.file.Stat(); err == nil && os.SameFile(old, info) {
 		now.Close()

@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"mcp-toolset/internal/event"
@@ -38,7 +39,7 @@ type Input struct {
 	Path        string `json:"path,omitempty" jsonschema:"File whose new lines are events"`
 	TaskID      string `json:"task_id,omitempty" jsonschema:"Running background task whose lines of output are events"`
 	Filter      string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): only matching lines are events"`
-	TimeoutMS   int    `json:"timeout_ms" minimum:"1000" maximum:"3600000" default:"300000" jsonschema:"When to end the monitor, in milliseconds"`
+	TimeoutMS   int    `json:"timeout_ms" minimum:"1000" maximum:"3600000" default:"300000" jsonschema:"When to end the monitor, in milliseconds: 300000 by default, 1000 to 3600000"`
 	Persistent  bool   `json:"persistent,omitempty" jsonschema:"Without a timeout: until TaskStop or the end of the session"`
 }
 
@@ -185,6 +186,13 @@ func start(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.R
 		until = "until it is stopped"
 	}
 	out := Output{TaskID: t.ID, text: fmt.Sprintf("Watching as task %s, %s. Each line is an event of a later answer; Sleep waits for one, TaskStop ends the monitor.", t.ID, until)}
+	if in.Path != "" && !file.Exists(env, in.Path) {
+		missing := file.Missing(env, in.Path)
+		out.text += "\n[" + missing.Fact + " yet; it is watched from its beginning]"
+		if strings.HasPrefix(missing.Next, "Did you mean") {
+			out.text += "\n[" + missing.Next + "]"
+		}
+	}
 	return tools.Result[Output]{
 		Data: out, Effect: session.Effect{Output: source.Output().Path()}, Meta: task.Meta(t.ID, tasks.Status{State: tasks.Running}), Did: &tools.Did{Task: t.ID},
 	}, nil

@@ -182,6 +182,27 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestAppears checks that a file that does not exist yet is watched from its beginning, and that the
+// answer says so.
+func TestAppears(t *testing.T) {
+	f := newFixture(t)
+	if err := os.WriteFile(filepath.Join(f.Root, "servers.log"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := f.Call(t.Context(), f.tool, `{"description":"x","path":"server.log"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(f.Root, "server.log")
+	if got := toolstest.Text(resp); !strings.HasSuffix(got, "\n["+path+" does not exist yet; it is watched from its beginning]\n[Did you mean "+path[:len(path)-4]+"s.log?]") {
+		t.Error(got)
+	}
+	if err := os.WriteFile(path, []byte("ready\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.wants(t, "> ready")
+}
+
 // TestForbidden checks that a file is no longer read once it leads elsewhere.
 func TestForbidden(t *testing.T) {
 	f := newFixture(t)

@@ -24,7 +24,7 @@ type Input struct {
 	NewSource    string `json:"new_source" jsonschema:"Source of the cell; ignored with delete"`
 	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell, as Read shows it; with insert the one before the new one"`
 	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; required with insert"`
-	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
+	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell; default replace"`
 }
 
 // Output describes the change that a call made.

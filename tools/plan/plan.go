@@ -87,7 +87,7 @@ func (o Options) on(env *tools.Env) bool {
 type ExitInput struct {
 	Plan     string   `json:"plan,omitempty" maxLength:"8000" jsonschema:"The plan, as Markdown. Without it the user decides on what you wrote before"`
 	PlanFile string   `json:"planFilePath,omitempty" jsonschema:"File that holds the plan; its name is shown"`
-	Prompts  []Prompt `json:"allowedPrompts,omitempty" maxItems:"50" jsonschema:"What the plan needs to run, for the user to see. It allows nothing"`
+	Prompts  []Prompt `json:"allowedPrompts,omitempty" maxItems:"50" jsonschema:"What the plan needs to run, for the user to see, at most 50. It allows nothing"`
 }
 
 // Prompt describes a kind of calls that a plan needs.

@@ -58,7 +58,7 @@ const (
 // Input holds the arguments of REPL.
 type Input struct {
 	Code     string `json:"code" jsonschema:"The code to run"`
-	Language string `json:"language" enum:"python,node,bash" default:"\"python\"" jsonschema:"Language of the code"`
+	Language string `json:"language" enum:"python,node,bash" default:"\"python\"" jsonschema:"Language of the code; default python"`
 	Session  string `json:"session,omitempty" jsonschema:"Name of the session, to have several of one language"`
 	Reset    bool   `json:"reset,omitempty" jsonschema:"End the session first and start a new one; code may be empty then"`
 	Timeout  int    `json:"timeout,omitempty" minimum:"1" maximum:"600000" jsonschema:"Milliseconds: 110000 by default, at most 600000"`

@@ -22,8 +22,8 @@ import (
 type Input struct {
 	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task; without it the tasks are listed"`
 	BashID  string `json:"bash_id,omitempty" jsonschema:"Former name of task_id"`
-	Block   bool   `json:"block" default:"true" jsonschema:"Whether to wait"`
-	Timeout int    `json:"timeout" minimum:"0" maximum:"600000" default:"30000" jsonschema:"Maximum wait in milliseconds"`
+	Block   bool   `json:"block" default:"true" jsonschema:"Whether to wait; default true"`
+	Timeout int    `json:"timeout" minimum:"0" maximum:"600000" default:"30000" jsonschema:"Maximum wait in milliseconds: 30000 by default, at most 600000"`
 	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to start, in bytes: 0, or the next offset of an earlier answer"`
 	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only matching lines"`
 }
@@ -64,6 +64,7 @@ func NewOutput(o Options) *tools.Tool {
 		Prompt:     outputPrompt,
 		SearchHint: "show wait for output status of background task",
 		Aliases:    []string{"BashOutput"},
+		Collects:   true,
 		Description: func(in prepared) string {
 			if in.TaskID == "" {
 				return "List the background tasks"

@@ -35,8 +35,8 @@ type Options struct {
 // Input holds the arguments of WebSearch.
 type Input struct {
 	Query   string   `json:"query" minLength:"2" maxLength:"400" jsonschema:"What to search for"`
-	Allowed []string `json:"allowed_domains,omitempty" maxItems:"20" jsonschema:"Only results from these domains"`
-	Blocked []string `json:"blocked_domains,omitempty" maxItems:"20" jsonschema:"No results from these domains"`
+	Allowed []string `json:"allowed_domains,omitempty" maxItems:"20" jsonschema:"Only results from these domains, at most 20"`
+	Blocked []string `json:"blocked_domains,omitempty" maxItems:"20" jsonschema:"No results from these domains, at most 20"`
 }
 
 // Output holds the results of a search.

@@ -83,7 +83,7 @@ func (o Options) exit(ctx context.Context, env *tools.Env, in ExitInput) (tools.
 			out.Data.text += ", with the branch " + plain.Line(branch)
 		}
 	} else {
-		out.Data.text = fmt.Sprintf("The worktree %s stays", plain.Line(w.Folder))
+		out.Data.text = fmt.Sprintf("The worktree %s stays. EnterWorktree with its path enters it again, also for Undo of what was changed there", plain.Line(w.Folder))
 	}
 	o.Worktrees.Forget(v.Owner())
 	if o.Left != nil {

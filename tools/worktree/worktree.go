@@ -38,7 +38,7 @@ func render(o Output) []tools.Content { return []tools.Content{tools.Text{Text: 
 
 // EnterInput holds the arguments of EnterWorktree.
 type EnterInput struct {
-	Name string `json:"name,omitempty" minLength:"1" maxLength:"64" jsonschema:"Name of the new worktree and its branch: letters, digits, '.', '_' and '-', with '/' between parts"`
+	Name string `json:"name,omitempty" minLength:"1" maxLength:"64" jsonschema:"Name of the new worktree and its branch: at most 64 letters, digits, '.', '_' and '-', with '/' between parts"`
 	Path string `json:"path,omitempty" minLength:"1" jsonschema:"Folder of an existing worktree of this repository to enter"`
 }
 

@@ -213,7 +213,7 @@ func TestEnterPath(t *testing.T) {
 	b.want(b.call(other, enter, path(folder)), "error: another session works in $WT/w. Make a worktree of another name.")
 	b.want(b.call(other, enter, `{"name":"w"}`), "error: the branch w is checked out in $WT/w. Use another name, or enter that worktree with path.")
 	b.want(b.call(other, enter, `{"name":"main"}`), "error: the branch main is checked out here. Use another name.")
-	b.want(b.call(w, exit, keep), "The worktree $WT/w stays. The working directory is $BASE/app.")
+	b.want(b.call(w, exit, keep), "The worktree $WT/w stays. EnterWorktree with its path enters it again, also for Undo of what was changed there. The working directory is $BASE/app.")
 	b.want(b.call(other, enter, path(folder)), "The session is in the worktree $WT/w, on the branch w.\nThe main checkout, $BASE/app, is read-only until ExitWorktree.")
 	b.want(b.call(other, exit, drop), "The worktree $WT/w is removed, with the branch w. The working directory is $BASE/app.")
 	// One of the user's own is only left. It asks, since it is outside of the workspace.
@@ -229,7 +229,7 @@ func TestEnterPath(t *testing.T) {
 	}
 	b.want(b.call(w, enter, path(own)), "The session is in the worktree $BASE/own, at no branch.\nThe main checkout, $BASE/app, is read-only until ExitWorktree.")
 	b.want(b.call(w, exit, drop), "error: EnterWorktree has not made this worktree. Leave it with the action keep; the user can remove it with git worktree remove.")
-	b.want(b.call(w, exit, keep), "The worktree $BASE/own stays. The working directory is $BASE/app.")
+	b.want(b.call(w, exit, keep), "The worktree $BASE/own stays. EnterWorktree with its path enters it again, also for Undo of what was changed there. The working directory is $BASE/app.")
 	// The user's worktree as the checkout, with its repository outside of the workspace.
 	b.write("own/.gitmodules", "")
 	b.gitIn(own, "add", ".")
@@ -366,7 +366,7 @@ func TestGone(t *testing.T) {
 	}
 	clean := func() {
 		t.Helper()
-		b.want(b.call(w, exit, keep), "The worktree $WT/w stays. The working directory is $BASE/app.")
+		b.want(b.call(w, exit, keep), "The worktree $WT/w stays. EnterWorktree with its path enters it again, also for Undo of what was changed there. The working directory is $BASE/app.")
 		list, damaged, err := b.reg.List(t.Context(), true)
 		if err != nil || len(damaged) != 0 || len(list) != 1 || !list[0].Removed || list[0].Problem != "" {
 			t.Errorf("%+v, %v, %v", list, damaged, err)

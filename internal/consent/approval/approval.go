@@ -97,11 +97,12 @@ func (s Subject) of(tool string) string {
 
 // Request is a call that the user must decide on, as it would run. Nothing may
 // change it between the question and the run. The approval is bound to all
-// fields except Session, Answered and Preview, with Partial: a call that differs in any
+// fields except Session, Client, Answered and Preview, with Partial: a call that differs in any
 // other field is another call.
 type Request struct {
 	Session   string          // "" for none; nothing is then remembered
 	Principal string          // authenticated by the transport; "" for the local user
+	Client    string          // name of the client, as it calls itself; "": unknown
 	Tool      string          // its name
 	As        string          // another tool for which a decline also holds; "": none
 	Title     string          // what the call does, for users

@@ -64,7 +64,7 @@ func (s *Store) Decline(session, tool string, subject Subject, lifted func(numbe
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.decline(n, waiter{session, lifted}, tool, subject, "")
+	s.decline(n, waiter{session: session, answered: lifted}, tool, subject, "")
 }
 
 // decline records a subject as declined. The caller must hold the lock.

@@ -1,10 +1,21 @@
 package approval
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mcp-toolset/internal/consent/question"
+	"mcp-toolset/internal/text/plain"
+)
+
+const (
+	// maxClient is the limit of the name of a client that is shown, in characters, and mostClients
+	// that of the names.
+	maxClient   = 60
+	mostClients = 3
 )
 
 // Outcomes of a number.
@@ -31,6 +42,7 @@ type item struct {
 // waiter is a session that waits for an approval.
 type waiter struct {
 	session  string
+	client   string
 	answered func(number int, a Answer, reason string) // may be nil
 }
 
@@ -104,7 +116,11 @@ func (s *Store) again(k key, r *Request) int {
 	if i == nil {
 		return 0
 	}
+	clients := i.clients()
 	i.join(r)
+	if i.clients() != clients {
+		s.generation.Add(1)
+	}
 	if i.request.Preview != r.Preview || i.request.Partial != r.Partial {
 		i.request.Preview, i.request.Partial = r.Preview, r.Partial
 		s.generation.Add(1)
@@ -115,7 +131,42 @@ func (s *Store) again(k key, r *Request) int {
 // join adds the session of a request to those that wait.
 func (i *item) join(r *Request) {
 	i.leave(r.Session)
-	i.waiters = append(i.waiters, waiter{r.Session, r.Answered})
+	i.waiters = append(i.waiters, waiter{r.Session, r.Client, r.Answered})
+}
+
+// clients returns the names of the clients that wait, as they call themselves, in one line.
+func (i *item) clients() string {
+	var names []string
+	for _, w := range i.waiters {
+		if name := plain.Cut(plain.Line(w.client), maxClient); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - mostClients; more > 0 {
+		names = append(names[:mostClients], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Waiting returns the numbers and titles of what waits for the user in sessions, safe to show.
+func (s *Store) Waiting(sessions ...string) (lines []string) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prune()
+	for _, i := range s.items {
+		waits := func(w waiter) bool { return w.session != "" && slices.Contains(sessions, w.session) }
+		if i.granted.IsZero() && slices.ContainsFunc(i.waiters, waits) {
+			kind := "approval"
+			if i.request.Questions != nil {
+				kind = "question"
+			}
+			lines = append(lines, fmt.Sprintf("%s %d: %s", kind, i.number, plain.Line(cmp.Or(i.request.Title, i.request.Tool))))
+		}
+	}
+	return lines
 }
 
 // leave removes a session from those that wait.

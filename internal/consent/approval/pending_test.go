@@ -442,3 +442,25 @@ func TestAnswered(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestClients checks that an item names the clients that wait for it, each once, and what waits for
+// the user in a session.
+func TestClients(t *testing.T) {
+	s := newServer(t, "")
+	r := call("make")
+	for i, client := range []string{"Cursor", "Cur\nsor", "Cursor", strings.Repeat("x", 100), "c", "d"} {
+		r.Session, r.Client = fmt.Sprint(i), client
+		if _, err := s.Pend(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := s.Items(0)[0].Client, `Cursor, Cur\nsor, `+strings.Repeat("x", 59)+`…, 2 more`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := s.Waiting("3"); len(got) != 1 || !strings.HasPrefix(got[0], "approval 1: ") || s.Waiting("9") != nil || s.Waiting("") != nil {
+		t.Errorf("%q", got)
+	}
+	if got := AskedBy(Item{Client: "Cursor", Process: 4470}); got != "Cursor (process 4470)" {
+		t.Error(got)
+	}
+}

@@ -20,6 +20,7 @@ type Item struct {
 	Approved  bool      `json:"approved"` // approved and not used yet
 	Ends      time.Time `json:"ends"`
 	Principal string    `json:"principal"` // "" for the local user
+	Client    string    `json:"client"`    // names of the clients that wait, as they call themselves; "": unknown
 	Tool      string    `json:"tool"`
 	Title     string    `json:"title"`
 	Dir       string    `json:"dir"`
@@ -112,7 +113,7 @@ func (s *Store) item(i *item) Item {
 	r := &i.request
 	out := Item{
 		Number: i.number, Server: s.config.Server, Process: os.Getpid(), Since: i.since, Approved: !i.granted.IsZero(), Ends: i.ends(),
-		Principal: r.Principal, Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
+		Principal: r.Principal, Client: i.clients(), Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
 		Preview: r.Preview, Partial: r.Partial, Questions: r.Questions, Key: i.shownKey(),
 	}
 	if err := r.always(); err != nil {

@@ -99,3 +99,11 @@ func Printable(text string) string {
 	}
 	return b.String()
 }
+
+// AskedBy names the client that waits for a decision, as it calls itself, and its server's process.
+func AskedBy(i Item) string {
+	if i.Client == "" {
+		return fmt.Sprintf("process %d", i.Process)
+	}
+	return fmt.Sprintf("%s (process %d)", i.Client, i.Process)
+}

@@ -234,7 +234,7 @@ func (r *Recording) end(ctx context.Context) string {
 	}
 	r.forgetPending()
 	s.tidy()
-	return set.Line(s.worktree())
+	return set.Line()
 }
 
 // header returns the header of the change set, as of now.
@@ -372,9 +372,8 @@ func (r *Recording) unclaimed(c *Change) bool {
 	return !c.Before.same(&c.After) || c.relinked()
 }
 
-// Line returns a line on the changes for an answer. worktree is the root to undo them at, if that is
-// not the workspace.
-func (s *Set) Line(worktree string) string {
+// Line returns a line on the changes for an answer.
+func (s *Set) Line() string {
 	var modified, deleted, created, missing int
 	var names []string
 	for i := range s.Changes {
@@ -402,10 +401,7 @@ func (s *Set) Line(worktree string) string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	if worktree != "" {
-		worktree = " --root " + plain.Line(worktree)
-	}
-	text := fmt.Sprintf("changed: %s (undo %d%s)", strings.Join(parts, ", "), s.Number, worktree)
+	text := fmt.Sprintf("changed: %s (undo %d)", strings.Join(parts, ", "), s.Number)
 	if missing > 0 {
 		more := ""
 		if missing > len(names) {

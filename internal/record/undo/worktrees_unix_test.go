@@ -40,7 +40,7 @@ func TestWorktrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.s, c.root = main.For(v), dir
-			want := fmt.Sprintf("changed: 1 created (undo %d --root %s)", 1+round*n+i, dir)
+			want := fmt.Sprintf("changed: 1 created (undo %d)", 1+round*n+i)
 			if line := c.call(func() { c.write(fmt.Sprint(round), "text") }); line != want {
 				t.Errorf("%q, want %q", line, want)
 			}
@@ -93,7 +93,7 @@ func TestWorktrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.s, c.root = main.For(v), dir
-	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d --root %s)", 3+2*n, dir) {
+	if line := c.call(func() { c.write("new", "text") }); line != fmt.Sprintf("changed: 1 created (undo %d)", 3+2*n) {
 		t.Error(line)
 	}
 	if len(main.worktrees) != n-2 {
