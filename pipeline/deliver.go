@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/host"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
@@ -34,8 +35,14 @@ func (c *call) deliver(ctx context.Context, resp *tools.Response) {
 	if c.depth > 0 || c.Unattended || c.Unrun || resp == nil || ctx.Err() != nil {
 		return
 	}
-	v := c.Session.View()
-	events, dropped := c.p.Events.Take(v.Owner())
+	v, take := c.Session.View(), c.p.Events.Take
+	switch {
+	case resp.Collects:
+		take = c.p.Events.Collect
+	case v.Agent == "" && host.Of(v.Client).Shares:
+		take = c.p.Events.Show
+	}
+	events, dropped := take(v.Owner())
 	if len(events) == 0 {
 		return
 	}

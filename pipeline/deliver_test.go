@@ -39,6 +39,30 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
+// TestDeliverToSharers checks that in a client whose agents share a session, the call that hears of
+// events also has those that another answer had.
+func TestDeliverToSharers(t *testing.T) {
+	for client, again := range map[string]bool{"claude-code": true, "codex-mcp-client": false} {
+		b := newBench(t, "")
+		b.Events = event.New()
+		b.session.SetClient(client)
+		owner := b.session.View().Owner()
+		b.Events.Add(owner, event.Event{Source: "test", Text: "happened"})
+		if got := b.run(t, t.Context(), "Do", `{"do":"x","arg":"said"}`); !strings.Contains(got, "test: happened") {
+			t.Errorf("%s: %s", client, got)
+		}
+		if got := b.run(t, t.Context(), "Do", `{"do":"x","arg":"said"}`); got != "said" {
+			t.Errorf("%s: %s", client, got)
+		}
+		if got := b.run(t, t.Context(), "Hear", `{"do":"x"}`); strings.Contains(got, "test, again: happened") != again {
+			t.Errorf("%s: %s", client, got)
+		}
+		if got := b.run(t, t.Context(), "Hear", `{"do":"x"}`); strings.Contains(got, "happened") {
+			t.Errorf("%s: %s", client, got)
+		}
+	}
+}
+
 // TestDeliverMuch checks that events beyond the limit are stored and that the answer
 // names the file.
 func TestDeliverMuch(t *testing.T) {

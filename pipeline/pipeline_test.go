@@ -204,6 +204,7 @@ func newBench(t *testing.T, text string) *bench {
 	registry, err := tools.NewRegistry([]*tools.Tool{
 		doer("Do", nil), doer("Look", func(d *tools.Def[doIn, doIn, doOut]) { safe(d); d.Aliases = []string{"Former"} }),
 		doer("Gone", safe), doer("Off", func(d *tools.Def[doIn, doIn, doOut]) { d.Feature = "off" }),
+		doer("Hear", func(d *tools.Def[doIn, doIn, doOut]) { d.Collects = true }),
 		doer("Finisher", func(d *tools.Def[doIn, doIn, doOut]) { d.Interrupt = tools.Finish }),
 		doer("Strict", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.Check = func(_ *tools.Env, in doIn) *policy.Decision {

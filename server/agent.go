@@ -22,9 +22,14 @@ type Agent struct {
 // OpenAgent starts the session of an agent, which follows the session parent. call is the id of the
 // call that starts the agent. The caller must close it.
 func (s *Server) OpenAgent(parent session.View, name, call string, p *session.Profile) *Agent {
+	return s.openAgent(parent, name, call, "agent", p)
+}
+
+// openAgent is OpenAgent for an agent of the client with a name.
+func (s *Server) openAgent(parent session.View, name, call, client string, p *session.Profile) *Agent {
 	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 	a := &Agent{s, c}
-	c.session.SetClient("agent")
+	c.session.SetClient(client)
 	a.Follow(parent)
 	s.used(c.session)
 	return a

@@ -12,6 +12,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/host"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
@@ -26,6 +27,7 @@ type incoming struct {
 	method    string
 	profile   *session.Profile // that of the URL
 	handle    string           // of its session, if it names one so; "": none
+	agent     string           // of the host that makes the call; "": its main one
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer
@@ -38,9 +40,18 @@ type incoming struct {
 	arguments json.RawMessage                       // of the call, if the library does not get them
 	unknown   error                                 // why there is no such tool, prompt or resource; nil: there is, or it is not known
 	skill     *skills.Skill                         // of a prompts/get
+	unsent    func()                                // puts back the events of the answer; nil: it has none
 	extra     func() []byte                         // answers a method that the library does not know; nil: none
 
 	initialized bool // set after a successful initialize
+}
+
+// lost is called when the answer did not reach the client.
+func (in *incoming) lost() {
+	if in.unsent != nil {
+		in.unsent()
+		in.unsent = nil
+	}
 }
 
 type incomingKey struct{}
@@ -138,6 +149,10 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			in.unknown = unknown
 		}
 		return nil, err
+	}
+	if events, any := resp.Meta[event.Meta].([]event.Event); any {
+		owner := in.conv.session.View().Owner()
+		in.unsent = func() { s.Pipeline.Events.Return(owner, events) }
 	}
 	result, err := s.result(resp, host.Of(in.conv.session.View().Client))
 	if err != nil {

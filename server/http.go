@@ -267,7 +267,7 @@ const noCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{
 // serve lets the library serve a request with the message data. If session is
 // not empty, it must be open, or the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
-	in := &incoming{method: m.method, profile: e.profile, handle: m.handle, arguments: m.apart}
+	in := &incoming{method: m.method, profile: e.profile, handle: m.handle, agent: m.agent, arguments: m.apart}
 	if e.s.isSkillMethod(m) {
 		in.extra = sync.OnceValue(func() []byte { return e.s.skillAnswer(m, data) })
 	}
@@ -307,6 +307,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 		in.stream.fail(&rpcError{code: codeOverload, text: errCutOff, id: m.rawID})
 	}
 	in.stream.end()
+	if ctx.Err() != nil {
+		in.lost()
+	}
 }
 
 // errCutOff is the answer to a request in progress when the server ends.

@@ -68,7 +68,7 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 
 // join adds a request to a session. The caller holds mu.
 func (m *sessions) join(in *incoming, r *httpRequest, h *httpSession) {
-	r.session, in.conv = h, h.conv
+	r.session, in.conv = h, h.agents.enter(m.s, h.conv, in.agent)
 	if h.used = time.Now(); !r.serverStream {
 		h.active++
 	}
@@ -116,11 +116,15 @@ func (m *sessions) leave(in *incoming) {
 		m.s.handles.leave(keyOf(in), time.Now())
 	case h == nil && in.conv != nil:
 		m.s.close(in.conv)
-	case h != nil && !r.serverStream:
+	case h != nil:
+		h.agents.leave(in.agent)
+		if r.serverStream {
+			break
+		}
 		h.active--
 		h.used = time.Now()
 		if h.ended && h.active == 0 && h.conv != nil {
-			m.s.close(h.conv)
+			h.close(m.s)
 		}
 	}
 }

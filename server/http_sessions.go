@@ -26,6 +26,7 @@ type sessions struct {
 
 type httpSession struct {
 	conv   *conversation
+	agents hostAgents
 	used   time.Time
 	active int  // requests in progress, without listening streams
 	ending bool // its client has asked to end it
@@ -115,8 +116,14 @@ func (m *sessions) remove(id string) {
 	h.ended = true
 	m.cancelWhere(nil, func(r *httpRequest) bool { return r.session == h })
 	if h.active == 0 {
-		m.s.close(h.conv)
+		h.close(m.s)
 	}
+}
+
+// close ends the conversations of a session.
+func (h *httpSession) close(s *Server) {
+	h.agents.end(s)
+	s.close(h.conv)
 }
 
 // has reports whether a session is open.
@@ -166,7 +173,7 @@ func (m *sessions) closeAll() {
 	m.s.handles.mu.Unlock()
 	for id, h := range m.byID {
 		if h.active > 0 {
-			m.s.close(h.conv)
+			h.close(m.s)
 			h.conv = nil // closed
 		}
 		m.remove(id)

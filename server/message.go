@@ -27,6 +27,7 @@ type message struct {
 	cause    error  // of that cancel: context.Canceled or tools.ErrGaveUp
 	protocol string // protocol version in _meta; "" before 2026-07-28
 	handle   string // of a session, in _meta; "": none, or not a valid one
+	agent    string // of the host that makes the call, in _meta; "": its main one, or not a valid id
 	client   string // name of the client in _meta; "": none
 
 	result json.RawMessage // of a response; nil for an error
@@ -78,7 +79,7 @@ var (
 	messageKeys = strictjson.NewKeys("jsonrpc", "id", "method", "params", "result", "error")
 	paramsKeys  = strictjson.NewKeys("name", "arguments", "_meta", "requestId", "reason", "protocolVersion", "inputResponses", "requestState")
 	replyKeys   = strictjson.NewKeys(permissionKey, formKey)
-	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, metaSession)
+	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, metaSession, metaAgent)
 )
 
 // readMessage parses the envelope of a message strictly. Arguments are checked
@@ -172,6 +173,9 @@ func (m *message) readParams(raw json.RawMessage) error {
 		m.client = info.Name
 		if _ = json.Unmarshal(fields[metaSession], &m.handle); !sessionHandle.MatchString(m.handle) {
 			m.handle = "" // narrow refuses it
+		}
+		if _ = json.Unmarshal(fields[metaAgent], &m.agent); !sessionHandle.MatchString(m.agent) {
+			m.agent = ""
 		}
 	}
 	if m.isCancel() {

@@ -29,6 +29,9 @@ func (c *stdioConn) finish(m message, r *request) {
 	defer c.orderMu.Unlock()
 	r.finished = true
 	if r.skipped {
+		if r.held != nil {
+			r.lost()
+		}
 		c.exit(m, r)
 		return
 	}
@@ -65,8 +68,12 @@ func (c *stdioConn) flush() {
 			o.r.skipped = true
 			continue
 		}
-		if wanted && o.r.held != nil {
+		switch {
+		case o.r.held == nil:
+		case wanted:
 			c.write(o.r.held)
+		default:
+			o.r.lost()
 		}
 		c.exit(o.m, o.r)
 	}

@@ -260,6 +260,11 @@ func (s *Server) ended(v session.View) {
 // close ends the conversation of a client that is gone.
 func (s *Server) close(c *conversation) {
 	c.asked.end()
+	s.ends(c)
+}
+
+// ends ends the session of a conversation. Its client can still be asked in others.
+func (s *Server) ends(c *conversation) {
 	s.Results.Release(c.results)
 	if v := c.session.View(); !v.Forgets() {
 		s.ended(v)

@@ -46,6 +46,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer stop(nil)
 	c := newStdioConn(ctx, s, out, stop)
 	defer s.close(c.conv)
+	defer c.agents.end(s)
 	if err := s.mcp.RegisterSession(ctx, c.client); err != nil {
 		return fmt.Errorf("registering the session: %w", err)
 	}
@@ -105,6 +106,7 @@ func whole(in io.Reader) (r io.Reader, end func()) {
 type stdioConn struct {
 	s      *Server
 	conv   *conversation
+	agents hostAgents
 	client *stdioClient
 	done   <-chan struct{} // closed when the connection ends
 	stop   context.CancelCauseFunc
@@ -138,6 +140,7 @@ type request struct {
 	finished  bool
 	skipped   bool   // cancelled before it ended, so it has lost its place
 	held      []byte // the answer that waits
+	lost      func() // is called if that is not written
 }
 
 func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
@@ -209,7 +212,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.write(bad.encode())
 		return
 	}
-	in := &incoming{conv: c.conv, notify: c.notify, send: c.send}
+	in := &incoming{conv: c.agents.enter(c.s, c.conv, m.agent), agent: m.agent, notify: c.notify, send: c.send}
 	if c.s.isSkillMethod(m) {
 		raw := line
 		in.extra = func() []byte { return c.s.skillAnswer(m, raw) }
@@ -218,8 +221,9 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		line, in.arguments = withoutArguments(line, m)
 		line = quoteHuge(line)
 		var err error
-		if in.ticket, err = c.conv.lane.Arrive(); err != nil {
+		if in.ticket, err = in.conv.lane.Arrive(); err != nil {
 			cancel(nil)
+			c.agents.leave(m.agent)
 			c.exit(m, req)
 			c.refused(ctx, m, err)
 			c.write((&rpcError{codeOverload, err.Error() + "; send this one again when some are answered", m.rawID}).encode())
@@ -229,6 +233,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	}
 	serve := func() {
 		defer c.finish(m, req)
+		defer c.agents.leave(m.agent)
 		defer cancel(nil)
 		if in.ticket != nil {
 			defer in.ticket.Leave()
@@ -316,13 +321,15 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 		return
 	}
 	if r.queued {
-		r.held = encodeAnswer(m, in, answer)
+		r.held, r.lost = encodeAnswer(m, in, answer), in.lost
 		return
 	}
 	c.mu.Lock()
 	r.answering = c.inflight[m.id] == r
 	c.mu.Unlock()
-	if r.answering {
-		c.write(encodeAnswer(m, in, answer))
+	if !r.answering {
+		in.lost()
+		return
 	}
+	c.write(encodeAnswer(m, in, answer))
 }

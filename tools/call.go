@@ -273,7 +273,7 @@ func (t *typed[In, Prepared, Out]) run(ctx context.Context, env *Env) (*Response
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Did: res.Did, Private: res.Private}
+	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Did: res.Did, Private: res.Private, Collects: t.def.Collects}
 	if t.def.Summary != nil {
 		r.Summary = t.def.Summary(t.in, res)
 	}

@@ -63,7 +63,10 @@ type Def[In, Prepared, Out any] struct {
 	// are decoded into In, which has to accept them. nil: none.
 	Object *ObjectSchema
 
-	Loading   Loading   // zero: LoadAuto
+	Loading Loading // zero: LoadAuto
+	// Collects reports that a model calls the tool to hear of events, so that its answer has them also
+	// if an answer to another agent had them.
+	Collects  bool
 	Feature   string    // feature without which the tool does not exist, on unless it is switched off; "": none
 	Interrupt Interrupt // zero: Cancel
 

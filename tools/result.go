@@ -35,6 +35,7 @@ type Response struct {
 	HookFields func() HookFields // as in Result
 	Did        *Did              // as in Result
 	Private    bool              // as in Result
+	Collects   bool              // as in Def
 	Failed     bool
 	Effect     session.Effect
 	Summary    string // of Def.Summary

@@ -5,13 +5,15 @@
 // model's turn, so an event waits in the queue of its owner until it is taken: by the
 // next answer to the session, whatever call that answers. Sleep waits for that.
 //
-// An event is taken at most once, in order of arrival. A queue is bounded: it drops its
-// oldest events and counts them.
+// An event is taken at most once, in order of arrival, unless the answer that had it may not have
+// reached the agent that waits for it. A queue is bounded: it drops its oldest events and counts
+// them.
 package event
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -43,6 +45,8 @@ type Event struct {
 	// Data reports that another program or session wrote the text, so that it is data and
 	// no instruction.
 	Data bool `json:"data,omitempty"`
+	// Again reports that an earlier answer had the event, perhaps one to another agent.
+	Again bool `json:"again,omitempty"`
 }
 
 // Registry holds the queues of all owners. It is safe for concurrent use. A nil Registry
@@ -62,6 +66,7 @@ func New() *Registry {
 type queue struct {
 	events  []Event       // not taken yet
 	taken   []Event       // the last ones that were taken
+	shown   []Event       // the last ones of Show
 	last    int           // ID of the last event
 	at      time.Time     // time of the last event
 	dropped int           // number of events dropped since the last Take
@@ -149,9 +154,83 @@ func (r *Registry) Take(o session.Owner) (events []Event, dropped int) {
 	}
 	events, dropped = q.events, q.dropped
 	q.events, q.dropped = nil, 0
-	q.taken = append(q.taken, events...)
-	q.taken = append([]Event(nil), q.taken[max(0, len(q.taken)-maxTaken):]...)
+	q.taken = latest(q.taken, events)
 	return events, dropped
+}
+
+// latest returns the last events of two lists, at most maxTaken.
+func latest(list, more []Event) []Event {
+	all := slices.Concat(list, more)
+	return slices.Clone(all[max(0, len(all)-maxTaken):])
+}
+
+// Show is Take for an answer that may go to another agent than the one that waits for the events.
+// Collect returns them once more.
+func (r *Registry) Show(o session.Owner) (events []Event, dropped int) {
+	events, dropped = r.Take(o)
+	if len(events) > 0 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		q := r.queues.Get(o)
+		q.shown = latest(q.shown, events)
+	}
+	return events, dropped
+}
+
+// Collect is Take for an answer to the agent that waits for events. It begins with the events of
+// Show, which have Again set.
+func (r *Registry) Collect(o session.Owner) (events []Event, dropped int) {
+	if r == nil {
+		return nil, 0
+	}
+	events, dropped = r.Take(o)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.queues.Lookup(o)
+	if q == nil {
+		return events, dropped
+	}
+	again := q.shown
+	q.shown = nil
+	for i := range again {
+		again[i].Again = true
+	}
+	return slices.Concat(again, events), dropped
+}
+
+// Shown reports whether Collect returns events that an answer had.
+func (r *Registry) Shown(o session.Owner) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.queues.Lookup(o)
+	return q != nil && len(q.shown) > 0
+}
+
+// Return puts back events that were taken for an answer that was not sent.
+func (r *Registry) Return(o session.Owner, events []Event) {
+	if r == nil || len(events) == 0 {
+		return
+	}
+	back := func(e Event) bool {
+		return slices.ContainsFunc(events, func(b Event) bool { return b.ID == e.ID })
+	}
+	r.mu.Lock()
+	q := r.queues.Get(o)
+	q.taken, q.shown = slices.DeleteFunc(q.taken, back), slices.DeleteFunc(q.shown, back)
+	q.events = slices.Concat(events, q.events)
+	over := max(0, len(q.events)-maxQueued)
+	q.events, q.dropped = q.events[over:], q.dropped+over
+	if q.arrived != nil {
+		close(q.arrived)
+		q.arrived = nil
+	}
+	r.mu.Unlock()
+	if r.arrival != nil {
+		r.arrival(o)
+	}
 }
 
 // Recent returns the last events of an owner: some that were taken, then those that wait.
@@ -180,13 +259,9 @@ func (r *Registry) Retract(o session.Owner, source string) {
 	if q == nil {
 		return
 	}
-	var rest []Event
-	for _, e := range q.events {
-		if e.Source != source {
-			rest = append(rest, e)
-		}
-	}
-	if q.events = rest; len(rest) == 0 {
+	is := func(e Event) bool { return e.Source == source }
+	q.shown = slices.DeleteFunc(q.shown, is)
+	if q.events = slices.DeleteFunc(q.events, is); len(q.events) == 0 {
 		q.dropped = 0
 	}
 }

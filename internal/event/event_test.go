@@ -48,6 +48,48 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// TestShow checks that events of an answer that may have gone to another agent come once more, and
+// those of an answer that was not sent as if they were new.
+func TestShow(t *testing.T) {
+	r := New()
+	add := func(source, text string) { r.Add(me, Event{Source: source, Text: text}) }
+	add("x", "a")
+	add("y", "b")
+	if got, _ := r.Show(me); texts(got) != "1 a, 2 b" || got[0].Again || !r.Shown(me) || r.Pending(me) {
+		t.Errorf("%v", got)
+	}
+	r.Retract(me, "y")
+	add("x", "c")
+	if got, _ := r.Take(me); texts(got) != "3 c" { // a message of a channel
+		t.Errorf("%v", got)
+	}
+	add("x", "d")
+	if got, _ := r.Collect(me); texts(got) != "1 a, 4 d" || !got[0].Again || got[1].Again || r.Shown(me) {
+		t.Errorf("%v", got)
+	}
+	if got, _ := r.Collect(me); got != nil {
+		t.Errorf("collected twice: %v", got)
+	}
+	add("x", "e")
+	add("x", "f")
+	lost, _ := r.Show(me)
+	add("x", "g")
+	r.Return(me, lost)
+	if got := r.Recent(me); texts(got) != "1 a, 2 b, 3 c, 4 d, 5 e, 6 f, 7 g" || r.Shown(me) {
+		t.Errorf("%v", got)
+	}
+	if got, _ := r.Take(me); texts(got) != "5 e, 6 f, 7 g" || got[0].Again {
+		t.Errorf("%v", got)
+	}
+	for range 3 * maxTaken {
+		add("x", "h")
+		r.Show(me)
+	}
+	if got, _ := r.Collect(me); len(got) != maxTaken {
+		t.Errorf("%d events", len(got))
+	}
+}
+
 func TestOverflow(t *testing.T) {
 	r := New()
 	for i := range maxQueued + 5 {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/text/plain"
@@ -12,7 +13,12 @@ import (
 // program wrote begin with "> ".
 func Text(events []Event, dropped int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[%s since the last answer", count(len(events)))
+	b.WriteString("[" + count(len(events)))
+	if !slices.ContainsFunc(events, func(e Event) bool { return e.Again }) {
+		b.WriteString(" since the last answer")
+	} else {
+		b.WriteString(`; "again": an answer, perhaps to another agent, had it`)
+	}
 	if dropped > 0 {
 		fmt.Fprintf(&b, "; %s before that dropped", count(dropped))
 	}
@@ -24,7 +30,11 @@ func Text(events []Event, dropped int) string {
 	}
 	b.WriteString("]\n")
 	for _, e := range events {
-		fmt.Fprintf(&b, "%s %s:", e.Time.Format("15:04:05"), plain.Line(e.Source))
+		fmt.Fprintf(&b, "%s %s", e.Time.Format("15:04:05"), plain.Line(e.Source))
+		if e.Again {
+			b.WriteString(", again")
+		}
+		b.WriteByte(':')
 		if !e.Data {
 			b.WriteString(" " + strings.ReplaceAll(plain.Lines(e.Text), "\n", "\n  ") + "\n")
 			continue

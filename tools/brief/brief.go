@@ -51,6 +51,7 @@ func New(o Options) *tools.Tool {
 		Title:             "Summarize the session",
 		Prompt:            prompt,
 		Loading:           tools.LoadDeferred,
+		Collects:          true,
 		SearchHint:        "summary of session history files commands after compaction",
 		Description:       func(prepared) string { return "Summarize the session" },
 		IsReadOnly:        tools.Always[prepared](),

@@ -43,6 +43,7 @@ func New(o Options) *tools.Tool {
 		Prompt:     prompt,
 		SearchHint: "wait sleep pause until event notification timer",
 		Loading:    tools.LoadAlways,
+		Collects:   true,
 		Description: func(in Input) string {
 			return fmt.Sprintf("Wait up to %v", time.Duration(in.DurationMS)*time.Millisecond)
 		},
@@ -66,7 +67,7 @@ func New(o Options) *tools.Tool {
 func (o Output) text() string {
 	slept := fmt.Sprintf("%.1f s", float64(o.SleptMS)/1000)
 	if o.Event {
-		return "An event arrived after " + slept + ". It follows, or is in another answer of this session."
+		return "An event arrived after " + slept + ". It is below, or in the answer to a call that ended at the same time."
 	}
 	return "No event in " + slept + "."
 }
@@ -82,7 +83,10 @@ func wait(ctx context.Context, env *tools.Env, in Input, events *event.Registry)
 	inner, cancel := context.WithTimeoutCause(ctx, total, errOver)
 	defer cancel()
 	stop := report(env, total)
-	err := events.Wait(inner, env.Session.Owner())
+	var err error
+	if !events.Shown(env.Session.Owner()) {
+		err = events.Wait(inner, env.Session.Owner())
+	}
 	stop()
 	if err != nil && !errors.Is(err, errOver) {
 		return tools.Result[Output]{}, err

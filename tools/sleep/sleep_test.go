@@ -34,9 +34,11 @@ func TestSleep(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond)
 			events.Add(w.Session.View().Owner(), event.Event{})
 		}()
-		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s. It follows, or is in another answer of this session.", "Waited 1.5 s: an event")
-		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It follows, or is in another answer of this session.", "Waited 0.0 s: an event") // it is not taken by the tool
-		events.Take(w.Session.View().Owner())
+		want(`{"duration_ms": 60000}`, "An event arrived after 1.5 s. It is below, or in the answer to a call that ended at the same time.", "Waited 1.5 s: an event")
+		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It is below, or in the answer to a call that ended at the same time.", "Waited 0.0 s: an event") // it is not taken by the tool
+		events.Show(w.Session.View().Owner()) // for an answer to another agent, perhaps
+		want(`{"duration_ms": 60000}`, "An event arrived after 0.0 s. It is below, or in the answer to a call that ended at the same time.", "Waited 0.0 s: an event")
+		events.Collect(w.Session.View().Owner())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := w.Call(ctx, tool, `{"duration_ms": 60000}`); err != context.DeadlineExceeded {

@@ -64,6 +64,7 @@ func NewOutput(o Options) *tools.Tool {
 		Prompt:     outputPrompt,
 		SearchHint: "show wait for output status of background task",
 		Aliases:    []string{"BashOutput"},
+		Collects:   true,
 		Description: func(in prepared) string {
 			if in.TaskID == "" {
 				return "List the background tasks"
