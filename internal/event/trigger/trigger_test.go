@@ -23,7 +23,9 @@ import (
 var me, other = session.View{ID: "1", Principal: "http"}, session.View{ID: "2", Principal: "token:eve"}
 
 // handle returns a session of requests with a handle.
-func handle(h string) session.View { return session.View{Stateless: true, Handle: h, Principal: "http"} }
+func handle(h string) session.View {
+	return session.View{Stateless: true, Handle: h, Principal: "http"}
+}
 
 // served returns a registry whose requests another server passes on.
 func served(t *testing.T) *Registry { return servedFrom(t.TempDir()) }
