@@ -10,6 +10,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -42,6 +43,8 @@ type Config struct {
 	// Token reports whether a text is the bearer token with which the form logs in. Nil: only
 	// links log in.
 	Token func(string) bool
+	// Whose is whose the token is: "operator" where clients have others; "" means "server".
+	Whose string
 	// Hint is the next step for a user without a login, as a sentence.
 	Hint string
 }
@@ -214,7 +217,7 @@ func (c *Console) outside(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, &feed.Error{Status: http.StatusUnauthorized, Fact: fact, Next: next})
 		return
 	}
-	c.door(w, http.StatusUnauthorized, fact, "Enter the bearer token of the server, or "+strings.ToLower(next[:1])+next[1:], loginForm)
+	c.door(w, http.StatusUnauthorized, fact, "Enter the bearer token of the "+cmp.Or(c.Whose, "server")+", or "+strings.ToLower(next[:1])+next[1:], loginForm)
 }
 
 // index serves the page.
@@ -266,7 +269,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 				c.door(w, http.StatusTooManyRequests, "there were too many failed logins", "Wait a minute, then log in again.", loginForm)
 				return
 			}
-			c.door(w, http.StatusForbidden, "the token is wrong", "Enter the bearer token of the server.", loginForm)
+			c.door(w, http.StatusForbidden, "the token is wrong", "Enter the bearer token of the "+cmp.Or(c.Whose, "server")+".", loginForm)
 			return
 		}
 		cookie, token = c.logins.begin()

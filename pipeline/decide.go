@@ -114,7 +114,7 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 			if declined, wrote := store.Declined(v.ID, name, c.subject); declined {
 				req.Declined, req.Wrote = true, wrote
 			}
-			req.Always = req.Always || store.Always(name, c.subject, v.Project()) || store.Agreed(v.ID, name, c.subject)
+			req.Always = req.Always || store.Always(v.Principal, name, c.subject, v.Project()) || store.Agreed(v.ID, name, c.subject)
 		}
 	}
 	c.asked = req

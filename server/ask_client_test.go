@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"mcp-toolset/internal/identity"
 )
 
 // TestRealClient asks a user through the protocol's TypeScript client.
@@ -52,7 +54,7 @@ func TestAskFixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(os.Stderr, "listening on http://%s/mcp\n", l.Addr())
-	if err := s.ServeHTTP(ctx, l, HTTP{Token: goodToken}); err != nil {
+	if err := s.ServeHTTP(ctx, l, HTTP{Users: identity.NewOne(goodToken)}); err != nil {
 		t.Error(err)
 	}
 }

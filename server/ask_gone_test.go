@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/tools"
 )
@@ -45,7 +46,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	t.Run("http", func(t *testing.T) {
 		s := newAsking(t)
 		ended := watched(s)
-		c := askHTTP(t, serveHTTP(t, s, HTTP{Token: goodToken}), canElicit)
+		c := askHTTP(t, serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)}), canElicit)
 		c.send(callLine(1, "Ask", `{"text":"it"}`))
 		q := c.question()
 		c.send(cancelLine(1)) // it ends the stream that carried the question
@@ -188,7 +189,7 @@ func TestGoneWhileAsked(t *testing.T) {
 		t.Run("http, "+name, func(t *testing.T) {
 			s := newAsking(t)
 			ended := watched(s)
-			w := serveHTTP(t, s, HTTP{Token: goodToken})
+			w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 			c := askHTTP(t, w, canElicit)
 			c.send(callLine(1, "Ask", `{"text":"it"}`))
 			c.question()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-toolset/internal/identity"
 )
 
 type connector = func(t *testing.T, capabilities string) *askClient
@@ -227,6 +229,6 @@ func TestAskTimesOut(t *testing.T) {
 	t.Run("http", func(t *testing.T) {
 		s := newAsking(t)
 		s.AskTimeout = 50 * time.Millisecond
-		timesOut(t, askHTTP(t, serveHTTP(t, s, HTTP{Token: goodToken}), canElicit))
+		timesOut(t, askHTTP(t, serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)}), canElicit))
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-toolset/internal/identity"
 )
 
 // modernCall returns a tools/call of 2026-07-28 from a client that can be asked. more
@@ -200,7 +202,7 @@ func TestModernAskedTwice(t *testing.T) {
 func TestModernForeign(t *testing.T) {
 	const args = `{"text":"it"}`
 	s := newAsking(t)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	a, b, c := askStdio(t, t.Context(), s, ""), askStdio(t, t.Context(), s, ""), askHTTP(t, w, "")
 	a.call("Ask", args, "")
 	state := a.asked()

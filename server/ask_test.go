@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/tools"
 )
@@ -266,7 +267,7 @@ func overBoth(t *testing.T, test func(t *testing.T, s *Server, connect func(t *t
 	})
 	t.Run("http", func(t *testing.T) {
 		s := newAsking(t)
-		w := serveHTTP(t, s, HTTP{Token: goodToken})
+		w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 		test(t, s, func(t *testing.T, capabilities string) *askClient { return askHTTP(t, w, capabilities) })
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/tools"
 )
@@ -63,7 +64,7 @@ func TestUnknownAudited(t *testing.T) {
 				t.Errorf("%s: the line is %s, want %s", how, got, wantLine)
 			}
 		}
-		p, w := connect(t, t.Context(), s), serveHTTP(t, s, HTTP{Token: goodToken})
+		p, w := connect(t, t.Context(), s), serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 		p.send(initialize)
 		p.next()
 		session := w.session()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/tools"
 )
 
@@ -26,7 +27,7 @@ func TestClientName(t *testing.T) {
 			t.Errorf("over stdio: %s", got)
 		}
 	}
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	_, header, _ := w.do("POST", w.url, initializeAs("third"))
 	_, _, body := w.do("POST", w.url, callLine(1, "Who", `{"name":"x"}`), "Mcp-Session-Id: "+header.Get("Mcp-Session-Id"))
 	if !strings.Contains(body, "client third") {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
@@ -100,7 +101,7 @@ func formsOverBoth(t *testing.T, rules string, test func(t *testing.T, s *Server
 	})
 	t.Run("http", func(t *testing.T) {
 		s, notes := newEliciting(t, rules)
-		w := serveHTTP(t, s, HTTP{Token: goodToken})
+		w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 		test(t, s, notes, func(t *testing.T, capabilities string) *askClient { return askHTTP(t, w, capabilities) })
 	})
 }

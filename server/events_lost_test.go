@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/event"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/tools"
 )
@@ -46,7 +47,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 	s, done, release := newLosing(t)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	id := w.session()
 	ctx, hangUp := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", w.url, strings.NewReader(fmt.Sprintf(call, 1)))

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/host"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
 	"mcp-toolset/skills"
@@ -28,6 +29,7 @@ type incoming struct {
 	profile   *session.Profile // that of the URL
 	handle    string           // of its session, if it names one so; "": none
 	agent     string           // of the host that makes the call; "": its main one
+	by        identity.Principal
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
 	notify    func(method string, params any) error // writes a notification before the answer

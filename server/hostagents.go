@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"mcp-toolset/internal/identity"
+)
 
 // metaAgent is the key of the id of an agent in _meta. A host whose agents share a connection
 // sends it with the calls of each agent but the main one, and each has a session of its own. It
@@ -15,7 +19,7 @@ func (a *hostAgents) enter(s *Server, main *conversation, id string) *conversati
 	if id == "" {
 		return main
 	}
-	conv, ended := a.handles.enter(handleKey{handle: id}, time.Now(), func() *conversation {
+	conv, ended := a.handles.enter(handleKey{handle: id}, identity.Principal{}, maxSessions, time.Now(), func() *conversation {
 		v := main.session.View()
 		c := s.openAgent(v, id, "", v.Client, v.Profile).conv
 		c.asked = main.asked

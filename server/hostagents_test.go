@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -67,7 +68,7 @@ func TestHostAgents(t *testing.T) {
 	if _, err := p.end(); err != nil || ended.Load() != 3 {
 		t.Errorf("over stdio %d sessions have ended, %v", ended.Load(), err)
 	}
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	id := w.session()
 	play(func(line string) string {
 		_, _, body := w.do("POST", w.url, line, id)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"mcp-toolset/internal/host"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 )
 
@@ -33,9 +34,10 @@ const (
 	// heartbeat is the interval by which an open listening stream marks its
 	// session as used.
 	heartbeat = time.Minute
-	// maxSessions limits memory, of sessions and of those of handles each. Beyond it the least recently used session
-	// ends.
-	maxSessions = 1000
+	// maxSessions limits memory, of sessions and of those of handles each, where all have one
+	// principal; sessionsEach, for each of several. Beyond it the principal's least recently used
+	// session ends.
+	maxSessions, sessionsEach = 1000, 100
 )
 
 // timeouts limit how long a slow client can hold resources.
@@ -50,22 +52,23 @@ var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, 
 
 // HTTP holds the settings of the HTTP transport.
 type HTTP struct {
-	Token        string   // bearer token; "" only with NoAuth
-	NoAuth       bool     // for loopback only: every program that reaches the port may call
-	AllowOrigins []string // web origins that may call, as browsers send them
-	AllowHosts   []string // host names of the server, besides loopback names and IP addresses
+	Users        identity.Source // finds the principals of bearer tokens; nil only with NoAuth
+	Operator     identity.Source // finds whoever may read Metrics; nil: all of Users
+	NoAuth       bool            // for loopback only: every program that reaches the port may call
+	AllowOrigins []string        // web origins that may call, as browsers send them
+	AllowHosts   []string        // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
-	Metrics      http.Handler // handler of /metrics, which needs the token too; may be nil
+	Metrics      http.Handler // handler of /metrics; may be nil
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
 }
 
 // Triggers serves requests that have a signature in place of the token.
 type Triggers interface {
-	// Serve serves a request. trusted reports whether the request has the token. If the request
-	// has neither the token nor a valid signature, Serve does not answer: it returns the text
-	// for an answer with status 401, which is the same for every name. Otherwise it returns "".
-	Serve(w http.ResponseWriter, r *http.Request, trusted bool) (refusal string)
+	// Serve serves a request. principal is the ID of its principal; "" if it has no token. If
+	// the request has neither a token nor a valid signature, Serve does not answer: it returns the
+	// text for an answer with status 401, which is the same for every name. Otherwise it returns "".
+	Serve(w http.ResponseWriter, r *http.Request, principal string) (refusal string)
 }
 
 // triggersPath begins the paths that Triggers serves.
@@ -133,6 +136,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 // everything, and the library behind our own reading and writing.
 func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (handler http.Handler, stopRequests, closeSessions func()) {
 	sessions := newSessions(s)
+	s.httpSessions.Store(sessions)
 	transport := mcpserver.NewStreamableHTTPServer(s.mcp,
 		mcpserver.WithSessionIdManager(sessions),
 		mcpserver.WithSessionIdleTTL(sessionIdle),
@@ -161,7 +165,7 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 		})
 	}
 	if h.Metrics != nil {
-		mux.Handle("GET /metrics", h.Metrics)
+		mux.Handle("GET "+metricsPath, h.Metrics)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
@@ -174,9 +178,20 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	}
 }
 
-// httpPrincipal is the principal of all requests with the token. There is only
-// one token.
-const httpPrincipal = "http"
+// EndPrincipals ends the sessions of principals for which valid returns false.
+func (s *Server) EndPrincipals(valid func(identity.Principal) bool) {
+	if m := s.httpSessions.Load(); m != nil {
+		m.endOf(valid)
+	}
+}
+
+// limitOf returns how many sessions a principal may have, and how many of handles.
+func (s *Server) limitOf(principal string) int {
+	if principal == identity.Default {
+		return maxSessions
+	}
+	return sessionsEach
+}
 
 // endpoint serves /mcp, or /mcp/NAME for the profile with a name. It reads and checks a
 // message before the library does, and owns the response that the library writes to.
@@ -222,7 +237,17 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := ""
-	if !modern && m.method != string(mcp.MethodInitialize) {
+	if m.method == string(mcp.MethodInitialize) {
+		idle, full := e.sessions.full(identity.From(r.Context()).ID)
+		if full && idle == "" {
+			fail := &httpFailure{status: http.StatusTooManyRequests, rpc: &rpcError{code: codeLimit, text: errSessions, id: m.rawID}}
+			fail.write(w)
+			return
+		}
+		if full {
+			e.sessions.end(idle)
+		}
+	} else if !modern {
 		// The library opens a session for any id in a GET.
 		var fail *httpFailure
 		if session, fail = e.needSession(r); fail != nil {
@@ -267,7 +292,7 @@ const noCancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{
 // serve lets the library serve a request with the message data. If session is
 // not empty, it must be open, or the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
-	in := &incoming{method: m.method, profile: e.profile, handle: m.handle, agent: m.agent, arguments: m.apart}
+	in := &incoming{by: identity.From(r.Context()), method: m.method, profile: e.profile, handle: m.handle, agent: m.agent, arguments: m.apart}
 	if e.s.isSkillMethod(m) {
 		in.extra = sync.OnceValue(func() []byte { return e.s.skillAnswer(m, data) })
 	}
@@ -312,6 +337,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	}
 }
 
+// errSessions is the answer to a client that would open one session too many.
+const errSessions = "each session of this user has a call in progress, and there can be no more sessions; try again when one has ended"
+
 // errCutOff is the answer to a request in progress when the server ends.
 const errCutOff = "the server was stopped before this was done; look at what is done before sending it again"
 
@@ -319,14 +347,14 @@ const errCutOff = "the server was stopped before this was done; look at what is 
 // there is none.
 func (e *endpoint) needSession(r *http.Request) (string, *httpFailure) {
 	id := r.Header.Get(mcpserver.HeaderKeySessionID)
-	open := e.sessions.has
+	open := e.sessions.open
 	if r.Method == http.MethodDelete {
 		open = e.sessions.willEnd
 	}
 	switch {
 	case id == "":
 		return "", &httpFailure{status: http.StatusBadRequest, text: "the header Mcp-Session-Id is missing; initialize first"}
-	case !open(id):
+	case !open(id, identity.From(r.Context())):
 		return "", noSession()
 	}
 	return id, nil

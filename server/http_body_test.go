@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"mcp-toolset/internal/identity"
 )
 
 // left returns the free room in bytes.
@@ -80,7 +82,7 @@ func announce(t *testing.T, w *web, size int, begin string) net.Conn {
 func TestNoRoom(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	s.bodies = newBodyBudget(1<<20, 32<<20)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	session := w.session()
 	fill(t, s.bodies, 2*smallBody)
 	small, large := s.bodies.left()
@@ -123,7 +125,7 @@ func TestNoRoom(t *testing.T) {
 func TestAnnouncedBodies(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	s.bodies = newBodyBudget(1<<20, 64<<20)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	small, large := s.bodies.left()
 	const clients, sent = 50, 5000
 	for range clients {
@@ -156,7 +158,7 @@ func TestManyLargeBodies(t *testing.T) {
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
 	room := fit*largeBody + largeBody/2 // one that grows needs some more
 	s.bodies = newBodyBudget(clients*smallBody, room)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	w.client.Timeout = 0 // sending has no limit
 	head := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"x"},` + modernMeta + `,"pad":"`
 	const tail = `"}}`

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"io"
 	"log"
 	"log/slog"
@@ -15,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-toolset/internal/identity"
 )
 
 // guard checks each HTTP request before anything else handles it. It checks
@@ -23,20 +23,19 @@ import (
 // for triggers, a signature of the body may take the place of the token.
 type guard struct {
 	HTTP
-	tokenHash [sha256.Size]byte
-	next      http.Handler
-	any       bool          // listens beyond loopback, so any IP address is a valid host
-	timeout   time.Duration // for sending a body
+	next    http.Handler
+	any     bool          // listens beyond loopback, so any IP address is a valid host
+	timeout time.Duration // for sending a body
 
 	mu       sync.Mutex
 	failures map[string]*failures // by client address
 }
 
-// consolePath begins the paths that Console serves.
-const consolePath = "/console"
+// consolePath begins the paths that Console serves. metricsPath is the path of Metrics.
+const consolePath, metricsPath = "/console", "/metrics"
 
 func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *guard {
-	g := &guard{HTTP: h, tokenHash: sha256.Sum256([]byte(h.Token)), next: next, timeout: timeout, failures: map[string]*failures{}}
+	g := &guard{HTTP: h, next: next, timeout: timeout, failures: map[string]*failures{}}
 	host, _, _ := net.SplitHostPort(addr.String())
 	ip, err := netip.ParseAddr(host)
 	g.any = err == nil && !ip.IsLoopback()
@@ -96,7 +95,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {
 		// Any content type may be signed. Without a token no request is trusted.
-		refusal := g.Triggers.Serve(w, r, !g.NoAuth && g.authentic(r))
+		by, _ := g.find(g.Users, r)
+		refusal := g.Triggers.Serve(w, r, by.ID)
 		if refusal != "" && !g.NoAuth {
 			refusal += ", or the bearer token"
 		}
@@ -105,9 +105,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if !g.NoAuth && !g.authentic(r) {
-		g.reject(w, r, "missing or wrong bearer token; send Authorization: Bearer TOKEN")
+	users, missing := g.Users, "missing or wrong bearer token; send Authorization: Bearer TOKEN"
+	if r.URL.Path == metricsPath && g.Operator != nil {
+		users, missing = g.Operator, "missing or wrong token of the operator; send Authorization: Bearer TOKEN"
+	}
+	by, ok := g.find(users, r)
+	if !ok && !g.NoAuth {
+		g.reject(w, r, missing)
 		return
+	}
+	if ok {
+		r = r.WithContext(identity.With(r.Context(), by))
 	}
 	if r.Method == http.MethodPost {
 		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
@@ -186,19 +194,12 @@ func (g *guard) crossOrigin(w http.ResponseWriter, origin string) {
 	h.Set("Access-Control-Max-Age", "600")
 }
 
-// maxToken is the maximum length of an Authorization header, in bytes.
-const maxToken = 4096
-
-// authentic reports whether the request has the token. It compares hashes in
-// constant time, so the time reveals neither content nor length.
-func (g *guard) authentic(r *http.Request) bool {
-	given := r.Header.Values("Authorization")
-	if len(given) != 1 || len(given[0]) > maxToken {
-		return false
+// find returns the principal of the request's token. It returns false if it has none of source.
+func (g *guard) find(source identity.Source, r *http.Request) (identity.Principal, bool) {
+	if g.NoAuth {
+		return identity.Principal{}, false
 	}
-	scheme, token, _ := strings.Cut(given[0], " ")
-	sum := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(sum[:], g.tokenHash[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	return source.Find(identity.Bearer(r))
 }
 
 // A client address with more than failBurst failed attempts within failWindow
@@ -251,7 +252,7 @@ func (f *httpFailure) write(w http.ResponseWriter) {
 		refuse(w, f.text, f.status)
 		return
 	}
-	if f.status == http.StatusServiceUnavailable {
+	if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", bodyRetry)
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 )
 
@@ -61,24 +62,25 @@ type handles struct {
 	of map[handleKey]*handled
 }
 
-// handleKey identifies the session of a handle: one of a profile is not that of another.
+// handleKey identifies the session of a handle: one of a principal or profile is not that of another.
 type handleKey struct {
-	handle  string
-	profile *session.Profile
+	principal, handle string
+	profile           *session.Profile
 }
 
-func keyOf(in *incoming) handleKey { return handleKey{in.handle, in.profile} }
+func keyOf(in *incoming) handleKey { return handleKey{in.by.ID, in.handle, in.profile} }
 
 type handled struct {
 	conv   *conversation
+	by     identity.Principal // of its latest request
 	used   time.Time
 	active int // requests in progress
 }
 
 // keep returns the conversation of a request with a handle. It ends others if there are too many.
 func (s *Server) keep(in *incoming) *conversation {
-	conv, ended := s.handles.enter(keyOf(in), time.Now(), func() *conversation {
-		c := s.open(httpPrincipal, true, in.profile)
+	conv, ended := s.handles.enter(keyOf(in), in.by, s.limitOf(in.by.ID), time.Now(), func() *conversation {
+		c := s.open(in.by.ID, true, in.profile)
 		c.session.Narrow(in.handle)
 		return c
 	})
@@ -88,42 +90,58 @@ func (s *Server) keep(in *incoming) *conversation {
 	return conv
 }
 
-// enter returns the conversation of a handle. If there is none, open makes it. If there are too many,
-// enter also returns the least recently used one, which ends.
-func (h *handles) enter(key handleKey, now time.Time, open func() *conversation) (conv *conversation, ended []*conversation) {
+// enter returns the conversation of a handle. If there is none, open makes it. If the principal has
+// limit of them, enter also returns the principal's least recently used one, which ends.
+func (h *handles) enter(key handleKey, by identity.Principal, limit int, now time.Time, open func() *conversation) (conv *conversation, ended []*conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	one := h.of[key]
 	if one == nil {
-		if len(h.of) >= maxSessions {
-			ended = h.drop()
-		}
+		ended = h.drop(by.ID, limit)
 		if h.of == nil {
 			h.of = map[handleKey]*handled{}
 		}
 		one = &handled{conv: open()}
 		h.of[key] = one
 	}
-	one.used = now
+	one.by, one.used = by, now
 	one.active++
 	return one.conv, ended
 }
 
-// drop removes the least recently used conversation without a request in progress, and returns it.
-// The caller holds mu.
-func (h *handles) drop() []*conversation {
+// drop removes a principal's least recently used conversation without a request in progress, and
+// returns it, if the principal has limit of them. The caller holds mu.
+func (h *handles) drop(principal string, limit int) []*conversation {
 	var oldest handleKey
+	have := 0
 	for key, one := range h.of {
-		if one.active == 0 && (h.of[oldest] == nil || one.used.Before(h.of[oldest].used)) {
+		if one.by.ID != principal {
+			continue
+		}
+		if have++; one.active == 0 && (h.of[oldest] == nil || one.used.Before(h.of[oldest].used)) {
 			oldest = key
 		}
 	}
 	one := h.of[oldest]
-	if one == nil {
+	if one == nil || have < limit {
 		return nil
 	}
 	delete(h.of, oldest)
 	return []*conversation{one.conv}
+}
+
+// endOf removes the conversations whose latest request was one of a principal that is not valid any
+// more, and returns them.
+func (h *handles) endOf(valid func(identity.Principal) bool) (ended []*conversation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, one := range h.of {
+		if !valid(one.by) {
+			delete(h.of, key)
+			ended = append(ended, one.conv)
+		}
+	}
+	return ended
 }
 
 // leave ends a request of a handle.

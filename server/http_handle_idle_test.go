@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 )
 
@@ -25,7 +26,7 @@ func TestHandlesEnd(t *testing.T) {
 		var h handles
 		use := func(name string, ends bool) {
 			key := handleKey{handle: name}
-			h.enter(key, time.Now(), func() *conversation { return keptConv(name) })
+			h.enter(key, identity.Principal{}, maxSessions, time.Now(), func() *conversation { return keptConv(name) })
 			if ends {
 				h.leave(key, time.Now())
 			}
@@ -69,7 +70,7 @@ func TestHandlesMany(t *testing.T) {
 	at := time.Now()
 	enter := func(name string, i int) []*conversation {
 		key := handleKey{handle: name}
-		_, ended := h.enter(key, at.Add(time.Duration(i)), func() *conversation { return keptConv(name) })
+		_, ended := h.enter(key, identity.Principal{ID: "http"}, maxSessions, at.Add(time.Duration(i)), func() *conversation { return keptConv(name) })
 		if name != "1" { // which is in use
 			h.leave(key, at.Add(time.Duration(i)))
 		}
@@ -81,8 +82,11 @@ func TestHandlesMany(t *testing.T) {
 		}
 	}
 	enter("0", maxSessions)
+	if _, ended := h.enter(handleKey{principal: "token:b", handle: "x"}, identity.Principal{ID: "token:b"}, 1, at, func() *conversation { return keptConv("x") }); ended != nil {
+		t.Error("the session of another principal has ended")
+	}
 	ended := enter("x", maxSessions+1)
-	if len(ended) != 1 || ended[0].session.View().Handle != "2" || len(h.of) != maxSessions {
+	if len(ended) != 1 || ended[0].session.View().Handle != "2" || len(h.of) != maxSessions+1 {
 		t.Errorf("%d have ended, %d are left", len(ended), len(h.of))
 	}
 }

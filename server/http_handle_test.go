@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -24,7 +25,7 @@ func TestSessionHandle(t *testing.T) {
 	s, _ := newServer(t, time.Second, who)
 	var used []string // by the goroutines of requests, one after the other
 	s.SessionUsed = func(v session.View) { used = append(used, v.Client+" "+v.Owner().Session) }
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	call := func(meta string, headers ...string) string {
 		t.Helper()
 		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Who","arguments":{"name":"x"}`+meta+`}}`, headers...)

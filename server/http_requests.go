@@ -50,9 +50,10 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 	defer m.mu.Unlock()
 	if sessionID != "" {
 		h := m.byID[sessionID]
-		if h == nil || h.conv.session.View().Profile != in.profile {
+		if h == nil || h.conv == nil || h.by.ID != in.by.ID || h.conv.session.View().Profile != in.profile {
 			return errNoSession
 		}
+		h.by = in.by
 		m.join(in, r, h)
 		r.cancelled = h.takeEarly(r.id)
 	}
@@ -83,12 +84,12 @@ func (m *sessions) attach(in *incoming, id string) {
 		return
 	}
 	if h := m.byID[id]; h != nil {
-		h.conv.session.SetProfile(in.profile) // it is new: enter has joined other requests
+		h.by, h.conv = in.by, m.s.open(in.by.ID, false, in.profile) // it is new: enter has joined other requests
 		m.join(in, in.request, h)
 	} else if in.handle != "" {
 		in.conv = m.s.keep(in)
 	} else {
-		in.conv = m.s.open(httpPrincipal, true, in.profile)
+		in.conv = m.s.open(in.by.ID, true, in.profile)
 	}
 	in.arrive()
 }

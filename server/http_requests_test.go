@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -84,7 +85,7 @@ func TestSessionEnds(t *testing.T) {
 		s, _ := newServer(t, deadline, g.tool("Block", false), other.tool("Wait", true))
 		var gone atomic.Int64
 		s.SessionEnded = func(session.View) { gone.Add(1) }
-		w := serveHTTP(t, s, HTTP{Token: goodToken})
+		w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 		one, two := w.session(), w.session()
 		stream := w.listen(one)
 		kept := w.post(callLine(1, "Wait", `{"name":"kept"}`), two)
@@ -134,7 +135,7 @@ func TestSessionClosesLast(t *testing.T) {
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
 	ended := make(chan session.View, 1)
 	s.SessionEnded = func(v session.View) { ended <- v }
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one := w.session()
 	r := w.post(callLine(1, "Wait", `{"name":"x","stubborn":true}`), one)
 	await(t, g.begun)
@@ -152,12 +153,20 @@ func TestSessionClosesLast(t *testing.T) {
 	await(t, ended)
 }
 
+// opened returns the id of a new session.
+func (m *sessions) opened() string {
+	id, in := m.Generate(), &incoming{request: &httpRequest{}}
+	m.attach(in, id)
+	m.leave(in)
+	return id
+}
+
 // TestUnusedSessions checks that the library may end an unused session, but not
 // one with a request in progress. Its client may end both.
 func TestUnusedSessions(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	m := newSessions(s)
-	id := m.Generate()
+	id := m.opened()
 	in := &incoming{}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	if err := m.enter(in, &httpRequest{id: "n1", cancel: cancel}, id); err != nil {
@@ -166,7 +175,7 @@ func TestUnusedSessions(t *testing.T) {
 	if _, err := m.Terminate(id); err != nil || !m.has(id) || ctx.Err() != nil {
 		t.Errorf("a session in use: %v, open %v, its request %v", err, m.has(id), ctx.Err())
 	}
-	if !m.willEnd(id) {
+	if !m.willEnd(id, identity.Principal{}) {
 		t.Error("its client cannot end it")
 	}
 	if _, err := m.Terminate(id); err != nil || m.has(id) || ctx.Err() == nil {
@@ -176,7 +185,7 @@ func TestUnusedSessions(t *testing.T) {
 		t.Error("an ended session takes requests")
 	}
 	m.leave(in)
-	unused := m.Generate()
+	unused := m.opened()
 	if _, err := m.Terminate(unused); err != nil || m.has(unused) {
 		t.Errorf("an unused session: %v, open %v", err, m.has(unused))
 	}
@@ -197,7 +206,7 @@ func TestHTTPCancelByID(t *testing.T) {
 			return tools.Result[gateOut]{Data: gateOut{"late"}}, nil
 		}})
 	s, _ := newServer(t, deadline, g.tool("Block", false), talks)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one, two := w.session(), w.session()
 	talk := w.post(`{"jsonrpc":"2.0","id":"talk","method":"tools/call","params":{"name":"Talk","arguments":{"name":"x"},"_meta":{"progressToken":1}}}`, one)
 	await(t, g.begun)
@@ -244,7 +253,7 @@ func TestHTTPCancelByID(t *testing.T) {
 func TestCancelRightBehind(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Block", false))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one := w.session()
 	runs := w.post(callLine("first", "Block", `{"name":"first"}`), one)
 	await(t, g.begun)
@@ -298,7 +307,7 @@ func TestEarlyCancels(t *testing.T) {
 	})
 	s, _ := newServer(t, time.Second)
 	m := newSessions(s)
-	h := m.byID[m.Generate()]
+	h := m.byID[m.opened()]
 	m.cancelIn(h, "s"+strings.Repeat("x", maxEarlyID), context.Canceled)
 	if len(h.early) != 0 {
 		t.Error("a long id is kept")
@@ -312,7 +321,7 @@ func TestServerEndsWithCalls(t *testing.T) {
 	for range endRuns {
 		g := newGate()
 		s, _ := newServer(t, 50*time.Millisecond, g.tool("Block", false))
-		w := serveHTTP(t, s, HTTP{Token: goodToken})
+		w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 		one := w.session()
 		calls := []<-chan response{w.post(callLine(0, "Block", `{"name":"runs"}`), one)}
 		await(t, g.begun)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"mcp-toolset/internal/identity"
 )
 
 // sessions holds the conversations of HTTP clients with sessions, by session
@@ -25,7 +27,8 @@ type sessions struct {
 }
 
 type httpSession struct {
-	conv   *conversation
+	conv   *conversation      // nil until attach
+	by     identity.Principal // of its latest request
 	agents hostAgents
 	used   time.Time
 	active int  // requests in progress, without listening streams
@@ -40,24 +43,49 @@ func newSessions(s *Server) *sessions {
 	return &sessions{s: s, byID: map[string]*httpSession{}, live: map[*httpRequest]struct{}{}}
 }
 
-// Generate opens a session and returns its id. If there are too many, the least
-// recently used one without a request in progress ends.
+// Generate returns the id of a new session, which attach opens.
 func (m *sessions) Generate() string {
-	conv := m.s.open(httpPrincipal, false, nil)
-	id := rand.Text() // 128 bits
 	m.mu.Lock()
-	oldest := ""
-	if len(m.byID) >= maxSessions {
-		for id, h := range m.byID {
-			if h.active == 0 && (oldest == "" || h.used.Before(m.byID[oldest].used)) {
-				oldest = id
-			}
+	defer m.mu.Unlock()
+	id := rand.Text() // 128 bits
+	m.byID[id] = &httpSession{used: time.Now()}
+	return id
+}
+
+// full reports whether a principal has as many sessions as it may have. idle is the id of the least
+// recently used one without a request in progress; "" if there is none.
+func (m *sessions) full(principal string) (idle string, full bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	have := 0
+	for id, h := range m.byID {
+		if h.by.ID != principal {
+			continue
+		}
+		if have++; h.active == 0 && (idle == "" || h.used.Before(m.byID[idle].used)) {
+			idle = id
 		}
 	}
-	m.byID[id] = &httpSession{conv: conv, used: time.Now()}
+	return idle, have >= m.s.limitOf(principal)
+}
+
+// endOf ends the sessions whose latest request was one of a principal that is not valid any more.
+func (m *sessions) endOf(valid func(identity.Principal) bool) {
+	m.mu.Lock()
+	var ids []string
+	for id, h := range m.byID {
+		if h.conv != nil && !valid(h.by) {
+			h.ending = true // whatever is in progress
+			ids = append(ids, id)
+		}
+	}
 	m.mu.Unlock()
-	m.end(oldest)
-	return id
+	for _, id := range ids {
+		m.end(id)
+	}
+	for _, conv := range m.s.handles.endOf(valid) {
+		m.s.close(conv)
+	}
 }
 
 // end ends a session, also in the library, by the request that a client would
@@ -122,6 +150,9 @@ func (m *sessions) remove(id string) {
 
 // close ends the conversations of a session.
 func (h *httpSession) close(s *Server) {
+	if h.conv == nil {
+		return
+	}
 	h.agents.end(s)
 	s.close(h.conv)
 }
@@ -131,6 +162,14 @@ func (m *sessions) has(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.byID[id] != nil
+}
+
+// open reports whether a session is open, and one of the principal.
+func (m *sessions) open(id string, by identity.Principal) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.byID[id]
+	return h != nil && h.by.ID == by.ID
 }
 
 // answered passes a client's answer to the session with this id.
@@ -149,11 +188,11 @@ func (m *sessions) answered(id string, a message) {
 
 // willEnd records that a client ends its session, and reports whether the
 // session is open.
-func (m *sessions) willEnd(id string) bool {
+func (m *sessions) willEnd(id string, by identity.Principal) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.byID[id]
-	if h == nil {
+	if h == nil || h.by.ID != by.ID {
 		return false
 	}
 	h.ending = true

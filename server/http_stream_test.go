@@ -35,7 +35,7 @@ func TestAnswerOrSilence(t *testing.T) {
 	} {
 		s, _ := newServer(t, time.Second)
 		m := newSessions(s)
-		id := m.Generate()
+		id := m.opened()
 		in, req := &incoming{}, &httpRequest{id: "n1", cancel: func(error) {}}
 		if err := m.enter(in, req, id); err != nil {
 			t.Fatal(err)

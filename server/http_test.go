@@ -25,6 +25,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/internal/host"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/tools"
 )
 
@@ -129,7 +130,7 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 // except the last is refused, with a text for users who debug a client.
 func TestGuard(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken, AllowOrigins: []string{"https://app.example"}, AllowHosts: []string{"mcp.example"}})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken), AllowOrigins: []string{"https://app.example"}, AllowHosts: []string{"mcp.example"}})
 	base := strings.TrimSuffix(w.url, "/mcp")
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	session := w.session()
@@ -200,7 +201,7 @@ func TestGuard(t *testing.T) {
 // a client without the token. It answers at once and closes the connection.
 func TestNoBodyBeforeTheToken(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for _, body := range []string{"Content-Length: 1", "Content-Length: 200000", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
 		for head, want := range map[string]string{
 			"POST /mcp HTTP/1.1\r\nHost: localhost":    "401",
@@ -226,7 +227,7 @@ func TestNoBodyBeforeTheToken(t *testing.T) {
 // ones are told to wait. The right token is accepted at any time.
 func TestFailedAttempts(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for i := range failBurst + 5 {
 		want := http.StatusUnauthorized
 		if i >= failBurst {
@@ -253,7 +254,7 @@ func TestSlowClients(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
 	s.timeouts = timeouts{header: 50 * time.Millisecond, body: 50 * time.Millisecond, write: time.Second, idle: time.Second}
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for name, send := range map[string]string{
 		"a header that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
 		"a body that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + goodToken +
@@ -297,7 +298,7 @@ func TestSessions(t *testing.T) {
 	g := newGate()
 	close(g.open)
 	s, _ := newServer(t, time.Second, g.tool("Block", false))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one, two := w.session(), w.session()
 	if one == two {
 		t.Error("two clients got one session")
@@ -337,7 +338,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	var ended atomic.Int64
 	s.mcp.GetHooks().AddOnUnregisterSession(func(context.Context, mcpserver.ClientSession) { ended.Add(1) })
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	first, kept := w.session(), w.session()
 	const over = 5
@@ -379,7 +380,7 @@ func TestStatelessRemembersNothing(t *testing.T) {
 			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint("loaded: ", env.Session.Loaded(in.Name))}}, nil
 		}})
 	s, _ := newServer(t, time.Second, g.tool("Finish", false), look, long)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one, two := w.session(), w.session()
 	call := func(session, tool, args string) string {
 		t.Helper()
@@ -434,7 +435,7 @@ func TestStatelessRemembersNothing(t *testing.T) {
 // offered a session instead, and that its results are such as it can take.
 func TestForgettingClient(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for client, want := range map[string]string{
 		"claude-code": `"error":{"code":-32601,"message":"this server keeps what a client does in a session: begin with initialize"}`,
 		"other":       `"supportedVersions"`,
@@ -486,7 +487,7 @@ func events(body string) []string {
 func TestHTTPNotifications(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	session := w.session()
 	listen, err := http.NewRequest("GET", w.url, nil)
 	if err != nil {
@@ -535,7 +536,7 @@ func TestHTTPNotifications(t *testing.T) {
 // always comes before its end.
 func TestListenIsAcknowledged(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for range 50 {
 		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+modernMeta+`}}`,
 			modern("subscriptions/listen", "")...)
@@ -551,7 +552,7 @@ func TestListenIsAcknowledged(t *testing.T) {
 func TestHTTPCancel(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	one, two := w.session(), w.session()
 	type done struct{ who, body string }
 	answers := make(chan done, 3)
@@ -597,7 +598,7 @@ func TestHTTPCancel(t *testing.T) {
 func TestHTTPShutdown(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	session := w.session()
 	listen, err := http.NewRequest("GET", w.url, nil)
 	if err != nil {
@@ -635,7 +636,7 @@ func TestHTTPShutdown(t *testing.T) {
 func TestHTTPShutdownCutsOff(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, 50*time.Millisecond, g.tool("Wait", true))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	session := w.session()
 	ended := make(chan struct{})
 	go func() {
@@ -693,7 +694,7 @@ func TestTLS(t *testing.T) {
 	s, _ := newServer(t, time.Second, slow)
 	s.timeouts.write = 50 * time.Millisecond
 	cert, pool := certificate(t)
-	w := serveHTTP(t, s, HTTP{Token: goodToken, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken), TLS: &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}})
 	w.url = strings.Replace(w.url, "http:", "https:", 1)
 	w.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
 	body := make(chan string, 1)
@@ -731,7 +732,7 @@ func TestLateNotifications(t *testing.T) {
 			return tools.Result[gateOut]{Data: gateOut{in.Name}}, nil
 		}})
 	s, _ := newServer(t, time.Second, leaver)
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Leaver","arguments":{"name":"x"},`+
 		strings.Replace(modernMeta, "{", `{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)+`}}`, modern("tools/call", "Leaver")...)
 	(<-late)()
@@ -752,7 +753,7 @@ func TestLateNotifications(t *testing.T) {
 func TestShutdownEndsModernListening(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	s.mcp.AddPrompt(mcp.NewPrompt("p"), nil) // lists of prompts can change
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	r, err := http.NewRequest("POST", w.url, strings.NewReader(
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},`+modernMeta+`}}`))
 	if err != nil {

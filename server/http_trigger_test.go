@@ -11,16 +11,17 @@ import (
 
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/session"
 )
 
 // TestTriggers checks that a signature takes the place of the token for the paths of triggers
 // and for no other, and that names cannot be probed.
 func TestTriggers(t *testing.T) {
-	for name, h := range map[string]HTTP{"token": {Token: goodToken}, "no token": {NoAuth: true}} {
+	for name, h := range map[string]HTTP{"token": {Users: identity.NewOne(goodToken)}, "no token": {NoAuth: true}} {
 		t.Run(name, func(t *testing.T) {
 			events := event.New()
-			triggers, owner := trigger.New(t.TempDir(), nil, events), session.View{ID: "1"}
+			triggers, owner := trigger.New(t.TempDir(), nil, events), session.View{ID: "1", Principal: identity.Default}
 			s, _ := newServer(t, time.Second)
 			h.Triggers = triggers
 			w := serveHTTP(t, s, h)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/tools"
 )
 
@@ -86,7 +87,7 @@ func TestOffered(t *testing.T) {
 func TestOfferedHTTP(t *testing.T) {
 	s, _ := newServerFor(t, time.Second, tools.DeferAuto, finder())
 	s.Registry.SetServers([]tools.Server{bulky(t, 8)})
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	for name, want := range map[string]string{"claude-code": everything, "vscode": dispatched} {
 		_, header, _ := w.do("POST", w.url, initializeAs(name))
 		_, _, body := w.do("POST", w.url, listLine, "Mcp-Session-Id: "+header.Get("Mcp-Session-Id"))

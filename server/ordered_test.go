@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/identity"
 )
 
 // TestOrderedResults checks that answers come in the order of the calls
@@ -96,7 +97,7 @@ func TestOverload(t *testing.T) {
 	if got := p.next(); got != want {
 		t.Errorf("over stdio\n got %s\nwant %s", got, want)
 	}
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	session := w.session()
 	answers := make(chan string, 2)
 	for i := range 2 {
@@ -136,7 +137,7 @@ func TestOverload(t *testing.T) {
 // is absent unless configured.
 func TestMetricsRoute(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	w := serveHTTP(t, s, HTTP{Token: goodToken, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "figures") })})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken), Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "figures") })})
 	url := strings.TrimSuffix(w.url, "/mcp") + "/metrics"
 	for _, tc := range []struct {
 		method, header string
@@ -153,7 +154,7 @@ func TestMetricsRoute(t *testing.T) {
 			t.Errorf("%s with %s: %d %s", tc.method, tc.header, status, body)
 		}
 	}
-	without := serveHTTP(t, s, HTTP{Token: goodToken})
+	without := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	if status, _, _ := without.do("GET", strings.TrimSuffix(without.url, "/mcp")+"/metrics", ""); status != http.StatusNotFound {
 		t.Errorf("without figures: %d", status)
 	}

@@ -69,6 +69,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -138,10 +139,11 @@ type Server struct {
 	settle settling
 	rounds *rounds // questions that are answered by another call
 
-	subscribers subscribers      // to events
-	handles     handles          // sessions of requests with a handle
-	reads       *session.Session // what requests without a session and without a handle have read; there is one token
-	run         func(context.Context, pipeline.Request) (*tools.Response, error)
+	subscribers  subscribers              // to events
+	handles      handles                  // sessions of requests with a handle
+	httpSessions atomic.Pointer[sessions] // nil until ServeHTTP
+	reads        *session.Session         // what requests without a session and without a handle have read; there is one token
+	run          func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
 	conns int // number of conversations opened, for their ids
@@ -230,7 +232,7 @@ func (s *Server) openWith(config session.Config) *conversation {
 	s.mu.Unlock()
 	holder := config.Principal
 	if !config.Stateless {
-		holder += "-" + config.ID
+		holder += "." + config.ID // no name of a principal has a dot
 	}
 	if config.Results = s.Results.Hold(holder); config.Agent != "" {
 		holder = "agent " + config.Agent

@@ -31,6 +31,8 @@ const (
 	// codeOverload is the JSON-RPC error code of a request refused because
 	// there was no room.
 	codeOverload = -32000
+	// codeLimit is the code of a request that exceeds a limit of its principal.
+	codeLimit = -32029
 )
 
 // ServeStdio serves one client until it closes in, or until ctx ends, which

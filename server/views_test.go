@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/tools"
 )
 
@@ -49,7 +50,7 @@ func TestViews(t *testing.T) {
 	http := func(tool *tools.Tool) answers {
 		return func(t *testing.T, capabilities string) map[string]string {
 			s, root := newServer(t, deadline, tool)
-			w, got := serveHTTP(t, s, HTTP{Token: goodToken}), map[string]string{}
+			w, got := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)}), map[string]string{}
 			_, header, body := w.do("POST", w.url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{%s},"clientInfo":{"name":"x","version":"1"}}}`, capabilities))
 			got["initialize"] = strings.ReplaceAll(body, root, "$ROOT")
 			for _, r := range viewRequests {
@@ -61,7 +62,7 @@ func TestViews(t *testing.T) {
 	stateless := func(tool *tools.Tool) answers {
 		return func(t *testing.T, capabilities string) map[string]string {
 			s, _ := newServer(t, deadline, tool)
-			w, got := serveHTTP(t, s, HTTP{Token: goodToken}), map[string]string{}
+			w, got := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)}), map[string]string{}
 			meta := strings.Replace(modernMeta, `clientCapabilities":{`, `clientCapabilities":{`+capabilities, 1)
 			for _, r := range viewRequests {
 				params := strings.TrimPrefix(r.params+","+meta, ",")
@@ -112,7 +113,7 @@ func TestViewsApart(t *testing.T) {
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}}))
-	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
 	list := func(capabilities string) string {
 		meta := strings.Replace(modernMeta, `clientCapabilities":{`, `clientCapabilities":{`+capabilities, 1)
 		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+meta+`}}`, modern("tools/list", "")...)

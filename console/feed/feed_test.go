@@ -235,7 +235,7 @@ func TestDecide(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	i = w.pend("make")
-	if got := decide(i.Key, "always"); !strings.HasPrefix(got, `{"text":"Approved 2, and always allowed: Bash, Run make.`) || !w.store.Always("Bash", i.Subject, "/work") {
+	if got := decide(i.Key, "always"); !strings.HasPrefix(got, `{"text":"Approved 2, and always allowed: Bash, Run make.`) || !w.store.Always("", "Bash", i.Subject, "/work") {
 		t.Errorf("%s", got)
 	}
 	var reason string

@@ -166,7 +166,7 @@ Decide with `+"`mcp-toolset approve 1`, `mcp-toolset approve 1 --always` or `mcp
 	d.pend(runCommand("make"))
 	d.want(0, `Approved 3: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
 Always allowed: Bash: command "make" in the folder /work/sub, in the workspace /work. `+"`mcp-toolset approvals --forget 1` takes it back.\n", "approve", "3", "--always")
-	if d.server.Take(runCommand("make")) == 0 || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
+	if d.server.Take(runCommand("make")) == 0 || !d.server.Always("", "Bash", runCommand("make").Subject, "/work") {
 		t.Error("not allowed")
 	}
 	d.want(0, `Nothing waits for an approval.
@@ -184,7 +184,7 @@ Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
 	d.want(1, "mcp-toolset: nothing is always allowed by number 3, only by 1; `mcp-toolset approvals` lists them\n", "approvals", "--forget", "3")
 	d.want(0, "No longer allowed: Bash: command \"make\" in the folder /work/sub.\n", "approvals", "--forget", "1")
 	d.want(1, "mcp-toolset: nothing is always allowed\n", "approvals", "--forget", "1")
-	if is, _ := d.server.Declined("s", once.Tool, once.Subject); is || d.server.Always("Bash", runCommand("make").Subject, "/work") {
+	if is, _ := d.server.Declined("s", once.Tool, once.Subject); is || d.server.Always("", "Bash", runCommand("make").Subject, "/work") {
 		t.Error("lifting and forgetting did nothing")
 	}
 	d.want(0, "Nothing waits for an approval.\n", "approvals")

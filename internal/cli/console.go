@@ -3,8 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +15,7 @@ import (
 	"mcp-toolset/console"
 	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/consent/socket"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 )
@@ -127,18 +126,20 @@ func ownHost(name string, port int) bool {
 }
 
 // console returns the console of an HTTP server, for this server only.
-func (a *app) console(t token, addr net.Addr) *console.Console {
+// It logs in with a token of whose; "" for none.
+func (a *app) console(token, whose string, addr net.Addr) *console.Console {
 	_, port, _ := net.SplitHostPort(addr.String())
 	c := console.Config{
 		Servers: func() (map[string]feed.Source, error) { return map[string]feed.Source{"this": a.Feed}, nil },
 		Cookie:  port,
+		Whose:   whose,
 		Hint:    "Start the server again for a new link, or run mcp-toolset console on its machine.",
 	}
-	if t.value != "" {
-		want := sha256.Sum256([]byte(t.value))
+	if token != "" {
+		one := identity.NewOne(token)
 		c.Token = func(given string) bool {
-			got := sha256.Sum256([]byte(given))
-			return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+			_, ok := one.Find(given)
+			return ok
 		}
 	}
 	return console.New(c)

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/console"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -99,7 +100,7 @@ func httpCommand(host *Host) *cobra.Command {
 			}
 			host.detach()
 			// No tool may read or replace the server's own credentials.
-			c.closed, c.remote, c.runs = []string{o.tokenFile, o.key}, true, true
+			c.closed, c.remote, c.runs = []string{o.tokenFile, o.tokens, o.operatorFile, o.key}, true, true
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err
@@ -117,13 +118,15 @@ func httpCommand(host *Host) *cobra.Command {
 
 type httpOptions struct {
 	server.HTTP
-	addr, tokenFile, cert, key string
-	insecure                   bool // plain HTTP beyond loopback
+	addr, tokenFile, tokens, operatorFile, cert, key string
+	insecure                                         bool // plain HTTP beyond loopback
 }
 
 func (o *httpOptions) add(in flagSection) {
 	in.text(&o.addr, "addr", "127.0.0.1:8808", "listen on `ADDRESS`; port 0 takes a free one")
 	in.text(&o.tokenFile, "token-file", "", "`FILE` with the bearer token that clients must send")
+	in.text(&o.tokens, "tokens", "", "`FILE` with a line NAME:TOKEN for each user, who have sessions, approvals and schedules of their own; it is read again when it changes")
+	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
@@ -147,6 +150,12 @@ func (o *httpOptions) check() error {
 	if (o.cert == "") != (o.key == "") {
 		return usagef("--tls-cert and --tls-key belong together")
 	}
+	if o.tokens != "" && o.tokenFile != "" {
+		return usagef("--tokens has the tokens of all users; leave out --token-file")
+	}
+	if o.NoAuth && (o.tokens != "" || o.operatorFile != "") {
+		return usagef("--no-auth serves without tokens; leave it out, or --tokens and --operator-token-file")
+	}
 	if o.insecure && o.cert != "" {
 		return usagef("--insecure serves plain HTTP and --tls-cert HTTPS; leave one of them out")
 	}
@@ -165,7 +174,11 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Token, o.Metrics, o.Triggers = token.value, a.figures.Handler(), a.Triggers
+	operator, whose, err := o.users(a, token, loopback)
+	if err != nil {
+		return err
+	}
+	o.Triggers = a.Triggers
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := o.certificate()
@@ -180,10 +193,16 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	page := a.console(token, l.Addr())
-	defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
-	defer page.Close()
-	o.Console = page
+	link := ""
+	if operator != "" || o.NoAuth {
+		page := a.console(operator, whose, l.Addr())
+		defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
+		defer page.Close()
+		o.Console, o.Metrics, link = page, a.figures.Handler(), page.Link()
+	}
+	if users, ok := o.Users.(*identity.Tokens); ok {
+		go users.Follow(ctx, a.log, func() { a.Server.EndPrincipals(func(p identity.Principal) bool { return users.Valid(p.By) }) })
+	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
@@ -193,12 +212,14 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
-	printClientConfig(host.Err, endpoint, token)
+	printClientConfig(host.Err, endpoint, token, o.tokens)
 	later := ""
-	if token.value != "" {
-		later = "; later " + base + console.Path + " with the token"
+	if operator != "" {
+		later = "; later " + base + console.Path + " with the token of the " + whose
 	}
-	fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, page.Link(), later)
+	if link != "" {
+		fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, link, later)
+	}
 	a.Appear()
 	memory.Limit()
 	a.started(ctx, "http")
@@ -206,11 +227,14 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 }
 
 // printClientConfig shows the user how to connect. Only the start that makes the token shows it,
-// since standard error often ends in a log; others name its place.
-func printClientConfig(w io.Writer, endpoint string, t token) {
+// since standard error often ends in a log; others name its place. users is the file with the tokens
+// of users, if there is one.
+func printClientConfig(w io.Writer, endpoint string, t token, users string) {
 	server := map[string]any{"type": "http", "url": endpoint}
 	about, shell := "", "" // the token for a shell
 	switch {
+	case users != "":
+		about, shell = "; TOKEN is the user's, in "+plain.Line(users), "TOKEN"
 	case t.value == "":
 	case t.made:
 		about, shell = " with the token, shown only this once", "$(cat "+shellWord(t.file)+")"

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/text/plain"
 )
@@ -32,6 +33,12 @@ const (
 func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	fromEnv := host.Getenv("MCP_TOOLSET_TOKEN")
 	host.Unsetenv("MCP_TOOLSET_TOKEN") // commands must not find it
+	if o.tokens != "" {
+		if fromEnv != "" {
+			return token{}, usagef("--tokens has the tokens of all users; unset MCP_TOOLSET_TOKEN")
+		}
+		return token{}, nil
+	}
 	if o.NoAuth {
 		if !loopback {
 			return token{}, usagef("--no-auth is for loopback addresses; %s can be reached from other machines: give a token with --token-file", o.addr)
@@ -41,12 +48,8 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	var t token
 	switch {
 	case o.tokenFile != "":
-		data, err := os.ReadFile(o.tokenFile)
-		if err != nil {
-			return t, fmt.Errorf("reading the token: %w", err)
-		}
-		t = token{value: strings.TrimSpace(string(data)), file: o.tokenFile}
-		if err := o.tokenFileMode(a, loopback); err != nil {
+		var err error
+		if t, err = o.readToken(a, o.tokenFile, loopback); err != nil {
 			return t, err
 		}
 	case fromEnv != "":
@@ -56,32 +59,78 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	default:
 		return ownToken(a.State)
 	}
+	return t, t.check(o, a, loopback)
+}
+
+// readToken reads a file with one token.
+func (o *httpOptions) readToken(a *app, file string, loopback bool) (token, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return token{}, fmt.Errorf("reading the token: %w", err)
+	}
+	return token{value: strings.TrimSpace(string(data)), file: file}, o.tokenFileMode(a, file, loopback)
+}
+
+// check rejects a token that cannot be sent, or could be guessed.
+func (t token) check(o *httpOptions, a *app, loopback bool) error {
 	switch {
 	case t.value == "":
-		return t, errors.New("the token is empty")
+		return errors.New("the token is empty")
 	case strings.ContainsFunc(t.value, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return t, errors.New("the token has characters that a header cannot carry; use printable ASCII without spaces")
+		return errors.New("the token has characters that a header cannot carry; use printable ASCII without spaces")
 	case !loopback && len(t.value) < remoteToken:
-		return t, usagef("%s can be reached from other machines, which could guess a token of %d characters; use %d or more, such as from openssl rand -hex 32", o.addr, len(t.value), remoteToken)
+		return usagef("%s can be reached from other machines, which could guess a token of %d characters; use %d or more, such as from openssl rand -hex 32", o.addr, len(t.value), remoteToken)
 	case len(t.value) < shortToken:
 		a.log.Warn(fmt.Sprintf("the token is short enough to be guessed; use %d characters or more", remoteToken))
 	}
-	return t, nil
+	return nil
+}
+
+// users sets who may send requests. It returns the token that serves the console and figures, and
+// whose it is; "" if none does.
+func (o *httpOptions) users(a *app, t token, loopback bool) (operator, whose string, err error) {
+	if t.value != "" {
+		o.Users, operator, whose = identity.NewOne(t.value), t.value, "server"
+	}
+	if o.operatorFile != "" {
+		own, err := o.readToken(a, o.operatorFile, loopback)
+		if err == nil {
+			err = own.check(o, a, loopback)
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("--operator-token-file: %w", err)
+		}
+		if own.value == operator {
+			return "", "", usagef("the token of the operator is the one of the clients, who could then approve their own calls; make another, such as with openssl rand -hex 32")
+		}
+		o.Operator, operator, whose = identity.NewOne(own.value), own.value, "operator"
+	}
+	if o.tokens != "" {
+		if err := o.tokenFileMode(a, o.tokens, loopback); err != nil {
+			return "", "", err
+		}
+		users, err := identity.ReadTokens(o.tokens, operator)
+		if err != nil {
+			return "", "", err
+		}
+		o.Users = users
+	}
+	return operator, whose, nil
 }
 
 // tokenFileMode warns about a token file that other users can access. If they can write it they can
 // choose the token, so beyond loopback it is rejected.
-func (o *httpOptions) tokenFileMode(a *app, loopback bool) error {
-	info, err := os.Stat(o.tokenFile)
+func (o *httpOptions) tokenFileMode(a *app, file string, loopback bool) error {
+	info, err := os.Stat(file)
 	if err != nil {
 		return fmt.Errorf("reading the token: %w", err)
 	}
 	switch mode := info.Mode().Perm(); {
 	case runtime.GOOS == "windows": // access control lists decide there
 	case mode&0o022 != 0 && !loopback:
-		return usagef("other users can write the token file %s (mode %04o); run chmod 600 %s", plain.Line(o.tokenFile), mode, plain.Line(o.tokenFile))
+		return usagef("other users can write the token file %s (mode %04o); run chmod 600 %s", plain.Line(file), mode, plain.Line(file))
 	case mode&0o077 != 0:
-		a.log.Warn("other users can read or write the token file; make its mode 600", "file", o.tokenFile)
+		a.log.Warn("other users can read or write the token file; make its mode 600", "file", file)
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
 package trigger
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
@@ -47,10 +50,16 @@ func TestList(t *testing.T) {
 			}
 			return toolstest.Text(resp)
 		}
-		call(`{"action": "create", "name": "b"}`)
-		call(`{"action": "create", "name": "a"}`)
+		secrets := map[string]string{}
+		for _, name := range []string{"b", "a"} {
+			secrets[name] = regexp.MustCompile(`[A-Z2-7]{26}`).FindString(call(`{"action": "create", "name": "` + name + `"}`))
+		}
 		for _, name := range []string{"b", "a", "a"} {
-			r.Serve(httptest.NewRecorder(), httptest.NewRequest("POST", triggers.Path+name, strings.NewReader("x")), true)
+			mac := hmac.New(sha256.New, []byte(secrets[name]))
+			mac.Write([]byte("x"))
+			req := httptest.NewRequest("POST", triggers.Path+name, strings.NewReader("x"))
+			req.Header.Set(triggers.Header, fmt.Sprintf("sha256=%x", mac.Sum(nil)))
+			r.Serve(httptest.NewRecorder(), req, "")
 			time.Sleep(1500 * time.Millisecond)
 		}
 		if got, want := call(`{"action": "list"}`), "a: POST https://h/events/a, 2 requests, the last 1 s ago\nb: POST https://h/events/b, 1 request, 4 s ago"; got != want {

@@ -15,28 +15,38 @@ import (
 // Entry is one thing that is always allowed: exactly Subject, by one tool, in
 // the workspaces whose first root is in Roots.
 type Entry struct {
-	Number int    `json:"number"` // the number by which users forget it
-	Tool   string `json:"tool"`
+	Number    int    `json:"number"`              // the number by which users forget it
+	Principal string `json:"principal,omitempty"` // of a hosted user; "" for the user of the machine
+	Tool      string `json:"tool"`
 	Subject
 	Roots []string  `json:"roots"`
 	When  time.Time `json:"when"`
 }
 
-func (e *Entry) covers(tool string, subject Subject, root string) bool {
-	return e.Tool == subject.of(tool) && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
+func (e *Entry) covers(principal, tool string, subject Subject, root string) bool {
+	return e.Principal == hosted(principal) && e.Tool == subject.of(tool) && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
 }
 
-// Always reports whether the user has always allowed subject for this tool in
+// hosted returns the principal of a hosted user, whose id has a colon, and "" for the user of the
+// machine, who has several: of stdio, and of the one token of an HTTP server.
+func hosted(principal string) string {
+	if strings.Contains(principal, ":") {
+		return principal
+	}
+	return ""
+}
+
+// Always reports whether the principal's user has always allowed subject for this tool in
 // the workspace with this first root. Changes by other servers and by the
 // command line take effect at once. A file that other users could have written
 // allows nothing.
-func (s *Store) Always(tool string, subject Subject, root string) bool {
+func (s *Store) Always(principal, tool string, subject Subject, root string) bool {
 	if subject.Value == "" {
 		return false
 	}
 	entries, err := s.always.current()
 	s.always.report(err, func(problem string) { s.config.Log.Warn("nothing is allowed for always", "error", problem) })
-	return slices.ContainsFunc(entries, func(e Entry) bool { return e.covers(tool, subject, root) })
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.covers(principal, tool, subject, root) })
 }
 
 // Remember always allows the subject of a request, for its tool and in its
@@ -62,7 +72,7 @@ var errFull = errors.New("there is no room for more; see `mcp-toolset approvals`
 // add adds an entry for a request, or adds the root to the existing entry.
 func (c *content) add(r Request, now time.Time) error {
 	for i := range c.Entries {
-		if e := &c.Entries[i]; e.Tool == r.Tool && e.Subject == r.Subject {
+		if e := &c.Entries[i]; e.Principal == hosted(r.Principal) && e.Tool == r.Tool && e.Subject == r.Subject {
 			if !slices.Contains(e.Roots, r.Root) {
 				e.Roots = append(e.Roots, r.Root)
 			}
@@ -74,7 +84,7 @@ func (c *content) add(r Request, now time.Time) error {
 	}
 	c.Last++
 	c.Entries = append(c.Entries, Entry{
-		Number: c.Last, Tool: r.Subject.of(r.Tool), Subject: r.Subject, Roots: []string{r.Root}, When: now.UTC().Truncate(time.Second),
+		Number: c.Last, Principal: hosted(r.Principal), Tool: r.Subject.of(r.Tool), Subject: r.Subject, Roots: []string{r.Root}, When: now.UTC().Truncate(time.Second),
 	})
 	return nil
 }
@@ -93,7 +103,7 @@ func Entries(stateFolder string) ([]Entry, error) {
 // false if there is none.
 func EntryOf(stateFolder string, i Item) (e Entry, ok bool) {
 	entries, err := Entries(stateFolder)
-	at := slices.IndexFunc(entries, func(e Entry) bool { return e.covers(i.Tool, i.Subject, i.Root) })
+	at := slices.IndexFunc(entries, func(e Entry) bool { return e.covers(i.Principal, i.Tool, i.Subject, i.Root) })
 	if err != nil || at < 0 {
 		return Entry{}, false
 	}

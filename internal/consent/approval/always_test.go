@@ -20,7 +20,7 @@ import (
 	"mcp-toolset/internal/record/state"
 )
 
-func (s *server) allows(r Request) bool { return s.Always(r.Tool, r.Subject, r.Root) }
+func (s *server) allows(r Request) bool { return s.Always(r.Principal, r.Tool, r.Subject, r.Root) }
 
 // TestAlways checks that Always allows exactly the subject shown, in that
 // workspace only.

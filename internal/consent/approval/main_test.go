@@ -65,7 +65,7 @@ func serveChild(state string) {
 		case "take":
 			fmt.Println(s.Take(r) != 0)
 		case "always":
-			fmt.Println(s.Always(r.Tool, r.Subject, r.Root))
+			fmt.Println(s.Always(r.Principal, r.Tool, r.Subject, r.Root))
 		case "declined":
 			is, _ := s.Declined(r.Session, r.Tool, r.Subject)
 			fmt.Println(is)

@@ -19,7 +19,7 @@ import (
 
 func TestNothingAtStart(t *testing.T) {
 	s := newServer(t, "")
-	if s.Take(call("ls")) != 0 || s.Always("Bash", call("ls").Subject, "/work") || s.wasDeclined("s1", "Bash", call("ls").Subject) {
+	if s.Take(call("ls")) != 0 || s.Always("", "Bash", call("ls").Subject, "/work") || s.wasDeclined("s1", "Bash", call("ls").Subject) {
 		t.Error("something is allowed or declined that nobody was asked about")
 	}
 	s.Forget("s1")

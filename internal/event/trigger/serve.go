@@ -37,11 +37,12 @@ const (
 // unsigned is what Serve returns.
 const unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
-// Serve serves a request whose path begins with Path. trusted reports whether the request
-// needs no signature. If the signature is missing or wrong, or no trigger has the name, Serve
+// Serve serves a request whose path begins with Path. principal is the ID of the principal whose
+// triggers need no signature; "" for none. If the signature is missing or wrong, or no trigger has the name, Serve
 // does not answer: it returns the text for an answer with status 401. Otherwise it returns "".
-func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool) (refusal string) {
+func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal string) (refusal string) {
 	sum, signed := signature(req)
+	trusted := principal != ""
 	switch {
 	case req.Method != http.MethodPost:
 		w.Header().Set("Allow", "POST")
@@ -62,7 +63,7 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, trusted bool)
 		return ""
 	}
 	name := strings.TrimPrefix(req.URL.Path, Path)
-	t, err := r.find(name, body, sum, trusted)
+	t, err := r.find(name, body, sum, principal)
 	switch {
 	case t == nil && err != nil:
 		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
@@ -158,7 +159,7 @@ func (b *bodies) leave(from string) {
 // find returns the trigger for a request, or nil if there is none or the request may not
 // use it. It takes the same time for an unknown name as for a wrong signature. The error is
 // that of the file.
-func (r *Registry) find(name string, body, sum []byte, trusted bool) (found *trigger, err error) {
+func (r *Registry) find(name string, body, sum []byte, principal string) (found *trigger, err error) {
 	r.mu.Lock()
 	err = r.load()
 	named := [...]*trigger{r.all[name], r.stored[name]} // another server may have made the second
@@ -170,7 +171,7 @@ func (r *Registry) find(name string, body, sum []byte, trusted bool) (found *tri
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write(body)
-		if signed := hmac.Equal(mac.Sum(nil), sum); t != nil && found == nil && (signed || trusted) {
+		if signed := hmac.Equal(mac.Sum(nil), sum); t != nil && found == nil && (signed || principal != "" && principal == t.principal()) {
 			found = t
 		}
 	}
@@ -257,7 +258,7 @@ func (r *Registry) serveHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, "not found; triggers are at "+Path+"NAME", http.StatusNotFound)
 		return
 	}
-	if refusal := r.Serve(w, req, false); refusal != "" {
+	if refusal := r.Serve(w, req, ""); refusal != "" {
 		w.Header().Set("WWW-Authenticate", `HMAC-SHA256 realm="mcp-toolset"`)
 		refuse(w, refusal, http.StatusUnauthorized)
 	}

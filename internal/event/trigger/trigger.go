@@ -85,6 +85,14 @@ type trigger struct {
 	latest       []time.Time // the latest accepted requests, at most maxRate
 }
 
+// principal returns the ID of the principal who made the trigger.
+func (t *trigger) principal() string {
+	if t.durable {
+		return t.key.Principal
+	}
+	return t.owner.Principal
+}
+
 // New returns the registry of a server with a state folder, whose locks are locks. It adds
 // to events.
 func New(stateDir string, locks *filelock.Locks, events *event.Registry) *Registry {

@@ -20,10 +20,12 @@ import (
 	"mcp-toolset/session"
 )
 
-var me, other = session.View{ID: "1"}, session.View{ID: "2"}
+var me, other = session.View{ID: "1", Principal: "http"}, session.View{ID: "2", Principal: "token:eve"}
 
 // handle returns a session of requests with a handle.
-func handle(h string) session.View { return session.View{Stateless: true, Handle: h} }
+func handle(h string) session.View {
+	return session.View{Stateless: true, Handle: h, Principal: "http"}
+}
 
 // served returns a registry whose requests another server passes on.
 func served(t *testing.T) *Registry { return servedFrom(t.TempDir()) }
@@ -57,8 +59,12 @@ func (r *Registry) post(t *testing.T, name, body string, trusted bool, signature
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+name, strings.NewReader(body))
 	req.Header[Header] = signatures
+	principal := ""
+	if trusted {
+		principal = me.Principal
+	}
 	w := httptest.NewRecorder()
-	if refusal := r.Serve(w, req, trusted); refusal != "" {
+	if refusal := r.Serve(w, req, principal); refusal != "" {
 		if w.Body.Len() > 0 || refusal != unsigned {
 			t.Errorf("Serve returns %q and has answered %q", refusal, w.Body)
 		}
@@ -117,7 +123,8 @@ func TestServe(t *testing.T) {
 		// So are these.
 		{"ci", big + "x", false, []string{signed(secret, big+"x")}, "413 the body has more than 65536 bytes"},
 		{"none", big + "x", false, []string{signed(secret, "")}, "413 the body has more than 65536 bytes"},
-		// The token shows which names there are.
+		// The token shows which names its principal has.
+		{"other", "hi", true, nil, "404 there is no trigger other"},
 		{"none", "hi", true, nil, "404 there is no trigger none"},
 		{"x\ny", "hi", true, nil, `404 there is no trigger "x\ny"`},
 	} {
@@ -146,7 +153,7 @@ func TestChunked(t *testing.T) {
 			req.Header.Set(header[i], header[i+1])
 		}
 		w := httptest.NewRecorder()
-		r.Serve(w, req, false)
+		r.Serve(w, req, "")
 		return fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String()))
 	}
 	sign := []string{Header, signed(secret, "")}
@@ -196,7 +203,7 @@ func TestEndless(t *testing.T) {
 	body := new(endless)
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path+"ci", body)
 	w := httptest.NewRecorder()
-	if r.Serve(w, req, true); w.Code != http.StatusRequestEntityTooLarge || body.n > 2*MaxBody {
+	if r.Serve(w, req, "http"); w.Code != http.StatusRequestEntityTooLarge || body.n > 2*MaxBody {
 		t.Errorf("status %d after %d bytes", w.Code, body.n)
 	}
 }
@@ -391,7 +398,7 @@ func TestListener(t *testing.T) {
 func TestEnd(t *testing.T) {
 	r := served(t)
 	r.make(t, me, "a")
-	found, _ := r.find("a", nil, nil, true)
+	found, _ := r.find("a", nil, nil, me.Principal)
 	r.Forget(me.Owner())
 	r.make(t, other, "a")
 	r.deliver(found, nil)
