@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"mcp-toolset/models/modelstest"
@@ -29,12 +30,8 @@ func TestMain(m *testing.M) {
 		elicit()
 		return
 	}
-	if os.Getenv("AGENTS_DIR") == "" {
-		fmt.Println("skipped: AGENTS_DIR is not set; run.sh sets it")
-		os.Exit(0)
-	}
 	built = os.Getenv("AGENTS_BINARY")
-	if built == "" {
+	if built == "" && os.Getenv("AGENTS_DIR") != "" {
 		dir, err := os.MkdirTemp("", "agents")
 		if err == nil {
 			built = filepath.Join(dir, "mcp-toolset")
@@ -77,20 +74,35 @@ func elicit() {
 
 // TestAgents runs the scripts, each with its clients.
 func TestAgents(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no scripts", err)
+	if os.Getenv("AGENTS_DIR") == "" {
+		t.Skip("AGENTS_DIR is not set; run.sh sets it")
 	}
-	for _, file := range files {
-		s := readScript(t, file)
+	var mu sync.Mutex
+	ran := outcomes{}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			keep(t, ran)
+		}
+	})
+	for _, s := range scripts(t) {
 		for _, name := range strings.Fields(s.head["clients"]) {
-			t.Run(s.name+"/"+strings.ReplaceAll(name, "/", "-"), func(t *testing.T) { playWith(t, s, name, nil) })
+			t.Run(s.name+"/"+strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
+				if s.head["parallel"] != "" {
+					t.Parallel()
+				}
+				shown := playWith(t, s, name)
+				mu.Lock()
+				defer mu.Unlock()
+				for capability, reason := range shown {
+					ran.set(name, capability, reason)
+				}
+			})
 		}
 	}
 }
 
-// playWith lets a client run a script. It sets which capabilities were shown, unless shown is nil.
-func playWith(t *testing.T, s *script, name string, shown map[string]bool) {
+// playWith lets a client run a script, and returns the capabilities that it showed.
+func playWith(t *testing.T, s *script, name string) map[string]string {
 	done := make(chan struct{})
 	p := &player{requests: make(chan request), replies: make(chan modelstest.Reply), done: done}
 	server := httptest.NewServer(p)
@@ -101,6 +113,7 @@ func playWith(t *testing.T, s *script, name string, shown map[string]bool) {
 	}
 	port, _ := strconv.Atoi(u.Port())
 	a := start(t, s, name, port)
-	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: shown}
+	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: map[string]string{}}
 	r.play(s)
+	return r.shown
 }

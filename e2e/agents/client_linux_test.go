@@ -54,9 +54,13 @@ var clients = map[string]*client{
 	"codex": {
 		install: "codex", tool: prefixed("mcp__toolset/"), listed: prefixed(""),
 		configure: func(a *agent, port int) {
+			asks := "never"
+			if a.size != "" {
+				asks = "on-request" // with "never" it declines all questions of servers
+			}
 			a.edit(".codex/config.toml", "[mcp_servers.toolset]", fmt.Sprintf(`model = "m"
 model_provider = "played"
-approval_policy = "never"
+approval_policy = %q
 sandbox_mode = "danger-full-access"
 [model_providers.played]
 name = "played"
@@ -66,7 +70,7 @@ wire_api = "responses"
 [projects.%q]
 trust_level = "trusted"
 [mcp_servers.toolset]
-default_tools_approval_mode = "approve"`, port, a.work))
+default_tools_approval_mode = "approve"`, asks, port, a.work))
 		},
 		command: func(a *agent, _ int, screen bool) (args, env []string) {
 			args = []string{a.node(), a.program("@openai/codex/bin/codex.js")}
@@ -137,6 +141,7 @@ type agent struct {
 	home    string
 	env     []string
 	answers bool
+	size    string // of the screen, WIDTHxHEIGHT; "": none
 	ended   chan struct{}
 	out     lockedBuffer
 	tmux    string // socket of the screen; "": none
@@ -196,7 +201,7 @@ func start(t *testing.T, s *script, name string, port int) *agent {
 		t.Fatalf("unknown client %q", name)
 	}
 	dir := t.TempDir()
-	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", ended: make(chan struct{})}
+	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", size: s.head["screen"], ended: make(chan struct{})}
 	a.env = []string{"HOME=" + a.home, "PATH=" + filepath.Dir(a.node()) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "NO_COLOR=1", "SHELL=/bin/sh", "TMPDIR=" + os.TempDir()}
 	a.write("work/.keep", "")
 	for _, f := range s.files {
@@ -210,10 +215,10 @@ func start(t *testing.T, s *script, name string, port int) *agent {
 	a.must(install)
 	c.configure(a, port)
 
-	args, env := c.command(a, port, s.head["screen"] != "")
+	args, env := c.command(a, port, a.size != "")
 	a.env = append(a.env, env...)
-	if size := s.head["screen"]; size != "" {
-		a.onTerminal(size, args)
+	if a.size != "" {
+		a.onTerminal(args)
 		return a
 	}
 	cmd := exec.Command(args[0], args[1:]...)
@@ -275,8 +280,8 @@ func (a *agent) serve() string {
 }
 
 // onTerminal starts the client on a screen.
-func (a *agent) onTerminal(size string, args []string) {
-	width, height, _ := strings.Cut(size, "x")
+func (a *agent) onTerminal(args []string) {
+	width, height, _ := strings.Cut(a.size, "x")
 	a.tmux = filepath.Join(a.t.TempDir(), "tmux")
 	quoted := []string{"exec", "env", "-i", "TERM=xterm-256color"}
 	for _, s := range append(a.env, args...) {
@@ -284,7 +289,19 @@ func (a *agent) onTerminal(size string, args []string) {
 	}
 	cmd := exec.Command("tmux", "-S", a.tmux, "-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, strings.Join(quoted, " "))
 	a.must(cmd)
-	a.t.Cleanup(func() { _ = exec.Command("tmux", "-S", a.tmux, "kill-server").Run() })
+	pid, err := exec.Command("tmux", "-S", a.tmux, "list-panes", "-F", "#{pane_pid}").Output()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() {
+		_ = exec.Command("tmux", "-S", a.tmux, "kill-server").Run()
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join("/proc", strings.TrimSpace(string(pid)))); err != nil {
+				return
+			}
+		}
+		a.t.Error("the client does not end when its terminal closes")
+	})
 }
 
 // shown returns the text on the screen.
@@ -303,6 +320,25 @@ func (a *agent) press(keys ...string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
+}
+
+// pressUntil presses a key until the screen matches, or no longer matches a pattern after "!". Clients
+// ignore keys for a moment after a dialog appears.
+func (r *run) pressUntil(key, pattern string) error {
+	pattern, gone := strings.CutPrefix(pattern, "!")
+	for end := time.Now().Add(patience); ; {
+		if err := r.press(key); err != nil {
+			return err
+		}
+		for again := time.Now().Add(2 * time.Second); time.Now().Before(again); time.Sleep(100 * time.Millisecond) {
+			if r.match(pattern, r.agent.screen(), !gone) == nil {
+				return nil
+			}
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the screen:\n%s", r.agent.screen())
+		}
+	}
 }
 
 // onScreen waits until the screen matches, or checks that it does not.
