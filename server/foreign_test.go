@@ -77,7 +77,7 @@ func TestWithoutTexts(t *testing.T) {
 		{Header: "One", Options: []asking.Option{{Label: "a"}, {Label: "b"}}}, {Header: "Many", MultiSelect: true, Options: []asking.Option{{Label: "c"}}},
 	})
 	for schema, want := range map[string]string{
-		string(questions): `{"type":"object","properties":{"q1":{"description":"","enum":["a","b"],"title":"One","type":"string"},"q2_option1":{"title":"Many: c","type":"boolean"}}}`,
+		string(questions): `{"type":"object","properties":{"q1":{"enum":["a","b"],"title":"One","type":"string"},"q2_option1":{"title":"Many: c","type":"boolean"}}}`,
 		`{"type":"object","properties":{"a":{"type":"string"}}}`: `{"type":"object","properties":{"a":{"type":"string"}}}`,
 	} {
 		if got := withoutTexts(json.RawMessage(schema)); string(got) != want {

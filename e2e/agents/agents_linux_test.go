@@ -11,10 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/models/modelstest"
 )
@@ -90,7 +93,7 @@ func TestAgents(t *testing.T) {
 				if s.head["parallel"] != "" {
 					t.Parallel()
 				}
-				shown := playWith(t, s, name)
+				shown := playWith(t, s, name).shown
 				mu.Lock()
 				defer mu.Unlock()
 				for capability, reason := range shown {
@@ -101,8 +104,41 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// playWith lets a client run a script, and returns the capabilities that it showed.
-func playWith(t *testing.T, s *script, name string) map[string]string {
+// TestSame checks that the model of Claude Code hears the same over stdio and over HTTP.
+func TestSame(t *testing.T) {
+	if os.Getenv("AGENTS_DIR") == "" {
+		t.Skip("AGENTS_DIR is not set; run.sh sets it")
+	}
+	s := readScript(t, "testdata/same/turns.txtar")
+	stdio, http := playWith(t, s, "claude-code"), playWith(t, s, "claude-code/http")
+	if diff := cmp.Diff(stdio.normal(), http.normal()); diff != "" {
+		t.Errorf("over stdio (-) and over HTTP (+):\n%s", diff)
+	}
+	t.Logf("%d turns", len(stdio.heard))
+}
+
+// changing matches what differs between two runs: times, hashes, names of files of the client, and
+// which answer has an event.
+var changing = regexp.MustCompile(`\n\[\d+ events? since the last answer.*(\n(\w{6}|\d\d:\d\d:\d\d) (task|monitor) .*(\n> .*)*)+|` +
+	`\b\d+(\.\d+)? ?(ms|s)\b|\b\d\d:\d\d(:\d\d)?\b|/work-[0-9a-f]{8}/|branch: [0-9a-f]{7} |\[Image: source: .*`)
+
+// normal returns the results of each turn without what differs between two runs.
+func (r *run) normal() (turns []string) {
+	var pairs []string
+	for name, value := range r.vars {
+		if len(value) > 3 { // no number
+			pairs = append(pairs, value, name)
+		}
+	}
+	known := strings.NewReplacer(pairs...)
+	for _, text := range r.heard {
+		turns = append(turns, known.Replace(changing.ReplaceAllString(text, "_")))
+	}
+	return turns
+}
+
+// playWith lets a client run a script.
+func playWith(t *testing.T, s *script, name string) *run {
 	done := make(chan struct{})
 	p := &player{requests: make(chan request), replies: make(chan modelstest.Reply), done: done}
 	server := httptest.NewServer(p)
@@ -115,5 +151,5 @@ func playWith(t *testing.T, s *script, name string) map[string]string {
 	a := start(t, s, name, port)
 	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: map[string]string{}}
 	r.play(s)
-	return r.shown
+	return r
 }

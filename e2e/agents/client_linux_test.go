@@ -116,6 +116,8 @@ default_tools_approval_mode = "approve"`, asks, port, a.work))
 			args = []string{a.program("opencode-linux-x64/bin/opencode")}
 			if !screen {
 				args = append(args, "run")
+			} else {
+				args = append(args, "--prompt")
 			}
 			return append(args, "hello"), []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
 		},

@@ -29,11 +29,12 @@ type run struct {
 	sent    int              // number of turns
 	waiting bool             // a turn is sent and its results are not here
 	last    request
+	heard   []string          // the results of each turn
 	shown   map[string]string // by capability, the reason why the client does not have it; "": it has it
 }
 
 // patience is the time for a client to do its next step.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // play lets a client run a script.
 func (r *run) play(s *script) {
@@ -100,7 +101,27 @@ func (r *run) collect() {
 	if r.waiting {
 		r.waiting = false
 		r.last = r.next()
+		r.heard = append(r.heard, r.last.results)
 	}
+}
+
+// prompt types a prompt on the screen, and presses Enter until the client sends a request.
+func (r *run) prompt(text string) error {
+	if err := r.pressUntil(text, text); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if err := r.press("Enter"); err != nil {
+			return err
+		}
+		select {
+		case r.last = <-r.player.requests:
+			r.waiting = false
+			return nil
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return fmt.Errorf("the client sends no request")
 }
 
 func (r *run) step(verb, rest string) error {
@@ -117,11 +138,14 @@ func (r *run) step(verb, rest string) error {
 		name, input = r.reach(name, input)
 		r.calls = append(r.calls, call{fmt.Sprintf("call_%d_%d", r.sent, len(r.calls)), name, input})
 		return nil
+	case "turn":
+		r.results()
+		return nil
 	case "say":
 		r.collect()
 		r.pending.Text = rest
 		return nil
-	case "screen", "hidden", "key", "press", "run":
+	case "screen", "hidden", "key", "press", "prompt", "run":
 		if r.isPending() {
 			r.send()
 		}
@@ -157,6 +181,8 @@ func (r *run) step(verb, rest string) error {
 	case "press":
 		key, pattern, _ := strings.Cut(rest, " until ")
 		return r.pressUntil(key, pattern)
+	case "prompt":
+		return r.prompt(rest)
 	case "run":
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

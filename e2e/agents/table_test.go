@@ -198,6 +198,7 @@ func wrapped(text string) string {
 //
 //	> TOOL JSON     a call of a tool of ours in the model's next turn
 //	> host:TOOL JSON    a call of a tool of the client
+//	turn            ends the turn: calls that follow are made in the next one
 //	say TEXT        text of the model's next turn
 //	see REGEXP      the results of the turn match; named groups set variables, used as ${NAME}
 //	not REGEXP      they do not match
@@ -208,6 +209,7 @@ func wrapped(text string) string {
 //	screen REGEXP   the screen comes to match
 //	hidden REGEXP   the screen does not match
 //	press KEY until REGEXP  presses the key until the screen matches; after "!", until it does not
+//	prompt TEXT     types a prompt and waits for the request
 //	key KEY...      presses keys, as tmux names them
 //	run COMMAND     runs a command of the shell in the workspace, with the product on PATH
 //	disk FILE REGEXP    the file of the workspace matches
