@@ -101,6 +101,23 @@ type Env struct {
 // of its own. Work that can go on in the background goes on.
 var ErrGaveUp = errors.New("the client has stopped waiting")
 
+// Outlast returns a context that ends with ctx, unless the client only gave up waiting. The caller must
+// call end once the work is done.
+func Outlast(ctx context.Context) (outlasting context.Context, end func()) {
+	outlasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	follow := func() {
+		if err := context.Cause(ctx); err != nil && !errors.Is(err, ErrGaveUp) {
+			cancel(err)
+		}
+	}
+	follow() // AfterFunc does it later
+	stop := context.AfterFunc(ctx, follow)
+	return outlasting, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // impatient is the time for which a call of a client without progress can be waited for. The MCP SDK
 // for TypeScript ends a request after 60 s.
 const impatient = 50 * time.Second

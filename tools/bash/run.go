@@ -42,7 +42,9 @@ const (
 )
 
 func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
-	j, err := c.start(ctx)
+	starting, end := tools.Outlast(ctx) // it may run already when the client gives up
+	j, err := c.start(starting)
+	end()
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}

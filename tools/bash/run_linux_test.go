@@ -266,6 +266,25 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
+// A command whose client gives up while it starts goes on as a task.
+func TestGaveUpAtStart(t *testing.T) {
+	f := newFixture(t, off)
+	w := toolstest.NewWorkspace(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(fmt.Errorf("%w: -32001", tools.ErrGaveUp))
+	resp, err := w.Call(ctx, f.Bash, `{"command": "sleep `+own+`"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := resp.Meta[metaTask].(string)
+	one, ok := f.Tasks.Get(w.Session.View().Owner(), id)
+	if !ok || resp.Meta[metaStatus] != "running" {
+		t.Fatalf("%+v", resp)
+	}
+	_ = one.Stop("the test")
+	<-one.Done()
+}
+
 // A command in the background ends at its timeout, and the status reports it.
 func TestBackground(t *testing.T) {
 	f := newFixture(t, off)
