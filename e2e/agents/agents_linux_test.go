@@ -6,6 +6,7 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -88,12 +89,12 @@ func TestAgents(t *testing.T) {
 		}
 	})
 	for _, s := range scripts(t) {
-		for _, name := range strings.Fields(s.head["clients"]) {
-			t.Run(s.name+"/"+strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
+		for name, size := range s.runs() {
+			t.Run(strings.TrimSuffix(s.name+"/"+strings.ReplaceAll(name, "/", "-")+"/"+size, "/"), func(t *testing.T) {
 				if s.head["parallel"] != "" {
 					t.Parallel()
 				}
-				shown := playWith(t, s, name).shown
+				shown := playWith(t, s, name, size).shown
 				mu.Lock()
 				defer mu.Unlock()
 				for capability, reason := range shown {
@@ -110,7 +111,7 @@ func TestSame(t *testing.T) {
 		t.Skip("AGENTS_DIR is not set; run.sh sets it")
 	}
 	s := readScript(t, "testdata/same/turns.txtar")
-	stdio, http := playWith(t, s, "claude-code"), playWith(t, s, "claude-code/http")
+	stdio, http := playWith(t, s, "claude-code", ""), playWith(t, s, "claude-code/http", "")
 	if diff := cmp.Diff(stdio.normal(), http.normal()); diff != "" {
 		t.Errorf("over stdio (-) and over HTTP (+):\n%s", diff)
 	}
@@ -137,8 +138,21 @@ func (r *run) normal() (turns []string) {
 	return turns
 }
 
-// playWith lets a client run a script.
-func playWith(t *testing.T, s *script, name string) *run {
+// runs returns the clients of a script, each with each size of the screen.
+func (s *script) runs() iter.Seq2[string, string] {
+	return func(yield func(name, size string) bool) {
+		for _, name := range strings.Fields(s.head["clients"]) {
+			for _, size := range strings.Split(s.head["screen"], " ") {
+				if !yield(name, size) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// playWith lets a client run a script, on a screen of a size or without one ("").
+func playWith(t *testing.T, s *script, name, size string) *run {
 	done := make(chan struct{})
 	p := &player{requests: make(chan request), replies: make(chan modelstest.Reply), done: done}
 	server := httptest.NewServer(p)
@@ -148,7 +162,7 @@ func playWith(t *testing.T, s *script, name string) *run {
 		t.Fatal(err)
 	}
 	port, _ := strconv.Atoi(u.Port())
-	a := start(t, s, name, port)
+	a := start(t, s, name, size, port)
 	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: map[string]string{}}
 	r.play(s)
 	return r

@@ -196,14 +196,14 @@ func writeFile(path, data string) error {
 }
 
 // start lays out the files of a script, installs the server in the client, and starts the client.
-func start(t *testing.T, s *script, name string, port int) *agent {
+func start(t *testing.T, s *script, name, size string, port int) *agent {
 	name, overHTTP := strings.CutSuffix(name, "/http")
 	c := clients[name]
 	if c == nil {
 		t.Fatalf("unknown client %q", name)
 	}
 	dir := t.TempDir()
-	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", size: s.head["screen"], ended: make(chan struct{})}
+	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", size: size, ended: make(chan struct{})}
 	a.env = []string{"HOME=" + a.home, "PATH=" + filepath.Dir(a.node()) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "NO_COLOR=1", "SHELL=/bin/sh", "TMPDIR=" + os.TempDir()}
 	a.write("work/.keep", "")
 	for _, f := range s.files {

@@ -191,8 +191,8 @@ func wrapped(text string) string {
 }
 
 // A script is a txtar file. Its comment begins with lines "KEY: VALUE": clients (names of the
-// table in client_test.go), screen (WIDTHxHEIGHT of the client's screen; without it the client
-// runs without one), parallel (yes, of a script that waits long), answers (accept: a hook of Claude Code answers all questions). Files below
+// table in client_test.go), screen (sizes of the client's screen, WIDTHxHEIGHT, one run each; without it
+// the client runs without one), parallel (yes, of a script that waits long), answers (accept: a hook of Claude Code answers all questions). Files below
 // work/ and home/ are laid out in the workspace and the home folder. The file "turns" has a line
 // for each step:
 //
