@@ -83,11 +83,7 @@ func TestAgents(t *testing.T) {
 	}
 	var mu sync.Mutex
 	ran := outcomes{}
-	t.Cleanup(func() {
-		if !t.Failed() {
-			keep(t, ran)
-		}
-	})
+	t.Cleanup(func() { keep(t, ran) })
 	for _, s := range scripts(t) {
 		for name, size := range s.runs() {
 			t.Run(strings.TrimSuffix(s.name+"/"+strings.ReplaceAll(name, "/", "-")+"/"+size, "/"), func(t *testing.T) {

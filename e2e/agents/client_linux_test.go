@@ -102,8 +102,26 @@ default_tools_approval_mode = "approve"`, asks, port, a.work))
 			args = []string{a.node(), a.program("@qwen-code/qwen-code/cli-entry.js"), "--auth-type", "openai", "--approval-mode", "yolo"}
 			if !screen {
 				args = append(args, "-p")
+			} else {
+				args = append(args, "-i")
 			}
-			return append(args, "hello"), []string{"OPENAI_API_KEY=" + key, fmt.Sprintf("OPENAI_BASE_URL=http://127.0.0.1:%d/v1", port), "OPENAI_MODEL=m"}
+			return append(args, "hello"), []string{"OPENAI_API_KEY=" + key, fmt.Sprintf("OPENAI_BASE_URL=http://127.0.0.1:%d/v1", port), "OPENAI_MODEL=qwen3-vl-plus"}
+		},
+	},
+	"cline": {
+		install: "cline", tool: prefixed("toolset__"),
+		configure: func(a *agent, port int) {
+			a.write("home/.cline/data/settings/providers.json", fmt.Sprintf(`{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"settings": {
+				"provider": "openai-compatible", "apiKey": %q, "model": "m", "baseUrl": "http://127.0.0.1:%d/v1"}, "updatedAt": "2026-01-01T00:00:00Z", "tokenSource": "manual"}}}`, key, port))
+		},
+		command: func(a *agent, _ int, screen bool) (args, env []string) {
+			args = []string{a.program("@cline/cli-linux-x64/bin/cline"), "--auto-approve", "true"}
+			if screen {
+				args = append(args, "-i")
+			} else {
+				args = append(args, "--json")
+			}
+			return append(args, "say hello"), nil // one word would be a command
 		},
 	},
 	"opencode": {

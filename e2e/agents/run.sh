@@ -16,4 +16,4 @@ cd "$here"
 go test -c -o "$test/agents.test" .
 alone=(unshare --net)
 [ "$(id -u)" = 0 ] || alone=(unshare --map-root-user --net)
-"${alone[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$test/agents.test" -test.v -test.timeout 20m -test.parallel 8 -test.run "${2:-.}" "${@:3}"
+"${alone[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$test/agents.test" -test.v -test.timeout 60m -test.parallel 8 -test.run "${2:-.}" "${@:3}"

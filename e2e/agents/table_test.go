@@ -190,10 +190,14 @@ func wrapped(text string) string {
 	return b.String() + "\n"
 }
 
-// A script is a txtar file. Its comment begins with lines "KEY: VALUE": clients (names of the
-// table in client_test.go), screen (sizes of the client's screen, WIDTHxHEIGHT, one run each; without it
-// the client runs without one), parallel (yes, of a script that waits long), answers (accept: a hook of Claude Code answers all questions). Files below
-// work/ and home/ are laid out in the workspace and the home folder. The file "turns" has a line
+// A script is a txtar file. Its comment begins with lines "KEY: VALUE":
+//
+//	clients   names of the table in client_linux_test.go
+//	screen    sizes of the client's screen, WIDTHxHEIGHT, one run each; without it the client has none
+//	answers   accept: a hook of Claude Code answers all questions
+//	parallel  yes: the script waits long, and runs beside others
+//
+// Files below work/ and home/ are laid out in the workspace and the home folder. The file "turns" has a line
 // for each step:
 //
 //	> TOOL JSON     a call of a tool of ours in the model's next turn
