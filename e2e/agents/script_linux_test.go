@@ -34,7 +34,7 @@ type run struct {
 }
 
 // patience is the time for a client to do its next step.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // play lets a client run a script.
 func (r *run) play(s *script) {
