@@ -47,31 +47,31 @@ func (l *Log) Settle(wait time.Duration) {
 			continue
 		}
 		size, _ := l.Bytes()
-		if target < 0 {
-			target = size + l.inPipe()
+		if n, begun := l.inPipe(); target < 0 && begun {
+			target = size + n
 		}
 		l.reading.Unlock()
-		if size >= target {
+		if target >= 0 && size >= target {
 			return
 		}
 	}
 }
 
-// inPipe returns the number of bytes in the pipe.
-func (l *Log) inPipe() (n int64) {
+// inPipe returns the number of bytes in the pipe. begun reports whether Pump has begun.
+func (l *Log) inPipe() (n int64, begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.in == nil {
-		return 0
+		return 0, false
 	}
 	raw, err := l.in.SyscallConn()
 	if err != nil {
-		return 0
+		return 0, true
 	}
 	_ = raw.Control(func(fd uintptr) {
 		if m, err := unix.IoctlGetInt(int(fd), bytesWaiting); err == nil {
 			n = int64(m)
 		}
 	})
-	return n
+	return n, true
 }

@@ -5,8 +5,21 @@ package spool
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
+
+// TestSettleBeforePump checks that Settle waits for Pump to begin, whose goroutine may start later.
+func TestSettleBeforePump(t *testing.T) {
+	l := newLog(t, anyStore(t))
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		l.Settle(time.Second)
+		if took := time.Since(begun); took < time.Second {
+			t.Errorf("it waited %v", took)
+		}
+	})
+}
 
 // TestSettle checks that Settle waits for the output in the pipe and no longer.
 func TestSettle(t *testing.T) {
