@@ -223,6 +223,7 @@ func start(t *testing.T, s *script, name, size string, port int) *agent {
 	dir := t.TempDir()
 	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", size: size, ended: make(chan struct{})}
 	a.env = []string{"HOME=" + a.home, "PATH=" + filepath.Dir(a.node()) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "NO_COLOR=1", "SHELL=/bin/sh", "TMPDIR=" + os.TempDir()}
+	t.Cleanup(a.endAll)
 	a.write("work/.keep", "")
 	for _, f := range s.files {
 		a.write(f.Name, string(f.Data))
@@ -264,6 +265,19 @@ func start(t *testing.T, s *script, name, size string, port int) *agent {
 		<-a.ended
 	})
 	return a
+}
+
+// endAll ends what the client left running: Codex starts a daemon on a screen.
+func (a *agent) endAll() {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range all {
+		env, _ := os.ReadFile(file)
+		if bytes.Contains(env, []byte("HOME="+a.home+"\x00")) {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
 }
 
 // must runs a command in the workspace.
