@@ -391,6 +391,8 @@ func TestPaths(t *testing.T) {
 		{"linux", "opencode", nil, []string{".config/opencode/opencode.json"}, ".config/opencode/opencode.json"},
 		{"linux", "opencode", nil, []string{".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"}, ".config/opencode/opencode.jsonc"},
 		{"linux", "lm-studio", nil, []string{".cache/lm-studio/x"}, ".cache/lm-studio/mcp.json"},
+		{"linux", "cline", nil, nil, ".cline/data/settings/cline_mcp_settings.json"},
+		{"linux", "cline", nil, []string{".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/x"}, ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
 		{"linux", "cline", nil, []string{".cline/data/settings/cline_mcp_settings.json"}, ".cline/data/settings/cline_mcp_settings.json"},
 	} {
 		for name, value := range tc.vars {

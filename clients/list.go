@@ -31,9 +31,9 @@ var List = []Client{
 	{
 		Name: "cline", Title: "Cline", Programs: []string{"cline"},
 		Files: map[string][]string{
-			"":        {"$XDG_CONFIG_HOME/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
-			"darwin":  {"~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
-			"windows": {"$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/.cline/data/settings/cline_mcp_settings.json"},
+			"":        {"~/.cline/data/settings/cline_mcp_settings.json", "$XDG_CONFIG_HOME/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+			"darwin":  {"~/.cline/data/settings/cline_mcp_settings.json", "~/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+			"windows": {"~/.cline/data/settings/cline_mcp_settings.json", "$APPDATA/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
 		},
 		Table: "mcpServers", shape: timedShape, http: httpShape{"url", "streamableHttp", "${env:MCP_TOOLSET_TOKEN}"}, NeedsFolder: true,
 		BuiltIn: "They cannot be switched off: do not approve them automatically, and write in the rules of Cline which to prefer",

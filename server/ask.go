@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/tools"
 )
@@ -101,6 +102,9 @@ func (s *Server) askedBy(put askFunc) user {
 			if !flat(f.Schema) {
 				s.Log.Warn("a form of another server is none that a client can show", "server", f.Server, "tool", f.Tool)
 				return tools.FormReply{Action: string(mcp.ElicitationResponseActionDecline)}, nil
+			}
+			if f.Server == "" && host.Of(clientName(ctx)).NeedsText {
+				f.Schema = withoutTexts(f.Schema)
 			}
 			result, how, err := put(ctx, foreign(f))
 			if how == pipeline.Unseen && f.Server == "" {

@@ -7,6 +7,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,6 +37,24 @@ func foreign(f tools.Form) question {
 	}
 	form := mcp.ElicitationParams{Message: message, RequestedSchema: f.Schema}
 	return newQuestion(formKey, form, []byte(f.Server), []byte(f.Tool), []byte(f.Message), f.Schema)
+}
+
+// withoutTexts returns a form of a tool of ours with only its choices. The user gives another
+// answer by closing the form.
+func withoutTexts(schema json.RawMessage) json.RawMessage {
+	var form struct {
+		Type       string                    `json:"type"`
+		Properties map[string]map[string]any `json:"properties"`
+	}
+	if json.Unmarshal(schema, &form) != nil {
+		return schema
+	}
+	maps.DeleteFunc(form.Properties, func(_ string, p map[string]any) bool { return p["type"] == "string" && p["enum"] == nil })
+	choices, err := json.Marshal(form)
+	if err != nil || len(form.Properties) == 0 {
+		return schema
+	}
+	return choices
 }
 
 // quoted marks each line of a message, so that none looks like a line of ours.

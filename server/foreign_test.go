@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	asking "mcp-toolset/internal/consent/question"
 	"mcp-toolset/tools"
 )
 
@@ -67,6 +68,21 @@ func TestForeignDigest(t *testing.T) {
 	}
 	if same := f; foreign(same).digest != foreign(f).digest {
 		t.Error("the same question differs")
+	}
+}
+
+// TestWithoutTexts checks that the choices of a form stay, and all of a form that has none.
+func TestWithoutTexts(t *testing.T) {
+	_, questions := asking.Form([]asking.Question{
+		{Header: "One", Options: []asking.Option{{Label: "a"}, {Label: "b"}}}, {Header: "Many", MultiSelect: true, Options: []asking.Option{{Label: "c"}}},
+	})
+	for schema, want := range map[string]string{
+		string(questions): `{"type":"object","properties":{"q1":{"enum":["a","b"],"title":"One","type":"string"},"q2_option1":{"title":"Many: c","type":"boolean"}}}`,
+		`{"type":"object","properties":{"a":{"type":"string"}}}`: `{"type":"object","properties":{"a":{"type":"string"}}}`,
+	} {
+		if got := withoutTexts(json.RawMessage(schema)); string(got) != want {
+			t.Errorf("%s: got %s, want %s", schema, got, want)
+		}
 	}
 }
 

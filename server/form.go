@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -73,14 +74,14 @@ func offersAlways(q pipeline.Question) bool {
 // the effect, since clients may show only these (asking.Columns).
 func formText(q pipeline.Question) string {
 	reason, cutReason := headLine("asks because: ", cmp.Or(plain.Line(q.Reason), "it was not allowed before"))
-	effect := "accepting: this call once"
+	effect := "this call once"
 	if q.Further != "" {
-		effect = "accepting: this call and, in this session, " + plain.Text(q.Further)
+		effect = "this call and, in this session, " + plain.Text(q.Further)
 	}
 	if q.Opens != "" {
-		effect += "; it opens the sandbox of the command for " + plain.Line(q.Opens)
+		effect = "opens the sandbox for " + plain.Line(q.Opens) + "; " + effect
 	}
-	effect, cutEffect := headLine("", effect)
+	effect, cutEffect := headLine("accepting: ", effect)
 	var b strings.Builder
 	b.WriteString(subjectLine(q) + "\n" + reason + "\n" + effect + "\n")
 	if cutReason {
@@ -90,7 +91,7 @@ func formText(q pipeline.Question) string {
 		fmt.Fprintf(&b, "It allows, in this session, %s\n", plain.Text(q.Further))
 	}
 	if cutEffect && q.Opens != "" {
-		fmt.Fprintf(&b, "It opens the sandbox of the command for %s\n", plain.Line(q.Opens))
+		fmt.Fprintf(&b, "It opens the sandbox for %s\n", plain.Line(q.Opens))
 	}
 	if q.Dir != "" {
 		fmt.Fprintf(&b, "In: %s\n", plain.Line(q.Dir))
@@ -105,35 +106,53 @@ func formText(q pipeline.Question) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// headLine returns a line of at most asking.Columns characters, and reports whether it was cut.
+// headLine returns a line of at most asking.Columns characters, and reports whether it was cut. The
+// middle of long words goes first, so that the end of a sentence is seen in a narrow window, too.
 func headLine(label, text string) (line string, cut bool) {
-	line = plain.Cut(label+text, asking.Columns)
-	return line, line != label+text
+	whole := label + text
+	words := strings.Split(whole, " ")
+	for line = whole; ; line = strings.Join(words, " ") {
+		over, long := utf8.RuneCountInString(line)-asking.Narrow, 0
+		for i, w := range words {
+			if utf8.RuneCountInString(w) > utf8.RuneCountInString(words[long]) {
+				long = i
+			}
+		}
+		r := []rune(words[long])
+		keep := max(24, len(r)-over)
+		if over <= 0 || keep >= len(r) {
+			break
+		}
+		words[long] = string(r[:keep/3]) + "…" + string(r[len(r)-(keep-keep/3-1):])
+	}
+	line = plain.Cut(line, asking.Columns)
+	return line, line != whole
 }
 
-// subjectLine returns the tool and what it is called on. Of a command that is too long it returns
-// the part that needs the approval and the number of other characters.
+// subjectLine returns the tool and what it is called on. Of a command that does not fit a narrow
+// window it begins with the part that needs the approval, of a path with the name. It ends with the number of characters that
+// are left out.
 func subjectLine(q pipeline.Question) string {
 	label := plain.Line(q.Tool) + ": "
-	thing := plain.Line(q.Subject)
-	if thing == "" {
-		thing = compact(q.Input)
-	}
-	line, cut := headLine(label, thing)
-	if !cut {
-		return line
-	}
-	if part := plain.Line(q.Part); part != "" {
-		thing = part
-	}
-	const note = " (+%d characters)"
-	room := asking.Columns - utf8.RuneCountInString(label) - len(note) - 6
-	shown := thing[:offset(thing, room)]
 	all := cmp.Or(plain.Line(q.Subject), compact(q.Input))
-	if shown == thing {
-		label += "… "
+	total := utf8.RuneCountInString(all)
+	part := plain.Line(q.Part)
+	line := label + all
+	switch {
+	case utf8.RuneCountInString(line) <= asking.Narrow:
+		return line
+	case part != "" && part != all:
+		line = fmt.Sprintf("%s… %s … in %d characters: %s", label, part, total, all)
+	case strings.HasPrefix(all, "/") && !strings.ContainsAny(all, " ;|&$<>(){}`"): // a path
+		dir, name := path.Split(all)
+		line = label + name + " in " + dir
 	}
-	return label + shown + fmt.Sprintf("…"+note, utf8.RuneCountInString(all)-utf8.RuneCountInString(shown))
+	const note = "… (+%d characters)"
+	if short := plain.Cut(line, asking.Columns); short == line || part != "" {
+		return short
+	}
+	shown := line[:offset(line, asking.Columns-len(note)-3)]
+	return shown + fmt.Sprintf(note, utf8.RuneCountInString(line)-utf8.RuneCountInString(shown))
 }
 
 // compact returns an input in one line.

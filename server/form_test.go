@@ -38,22 +38,35 @@ Input:
 			Tool: "Bash", Title: "List the files", Subject: "cp -r . /srv/backup && rm -rf /srv/old", Reason: "/srv/backup is outside the workspace", Opens: "writing /srv/backup and /srv/old", Input: json.RawMessage(`{}`),
 		}, `Bash: cp -r . /srv/backup && rm -rf /srv/old
 asks because: /srv/backup is outside the workspace
-accepting: this call once; it opens the sandbox of the command for writing /srv/backup and /srv/old
+accepting: opens the sandbox for writing /srv/backup and /srv/old; this call once
 Described as: List the files
 Input:
 {}`},
 		{"the part of a long command that needs it", pipeline.Question{
 			Tool: "Bash", Subject: strings.Repeat("echo one; ", 20) + "rm -rf /srv/old", Part: "rm -rf /srv/old", Reason: strings.Repeat("r", 120), Opens: "writing " + strings.Repeat("o", 120), Input: json.RawMessage(`{}`),
-		}, `Bash: … rm -rf /srv/old… (+200 characters)
-asks because: ` + strings.Repeat("r", 95) + `…
-accepting: this call once; it opens the sandbox of the command for writing ` + strings.Repeat("o", 34) + `…
+		}, `Bash: … rm -rf /srv/old … in 215 characters: ` + strings.Repeat("echo one; ", 6) + `echo…
+asks because: ` + strings.Repeat("r", 13) + "…" + strings.Repeat("r", 27) + `
+accepting: opens the sandbox for writing ` + strings.Repeat("o", 8) + "…" + strings.Repeat("o", 14) + `; this call once
 The whole reason: ` + strings.Repeat("r", 120) + `
-It opens the sandbox of the command for writing ` + strings.Repeat("o", 120) + `
+It opens the sandbox for writing ` + strings.Repeat("o", 120) + `
 Input:
 {}`},
 		{"a long command", pipeline.Question{
 			Tool: "Bash", Subject: strings.Repeat("x", 200), Input: json.RawMessage(`{}`),
 		}, `Bash: ` + strings.Repeat("x", 81) + `… (+119 characters)
+asks because: it was not allowed before
+accepting: this call once
+Input:
+{}`},
+		{"a path with a long folder", pipeline.Question{
+			Tool: "Write", Subject: "/home/you/projects/of/last/year/and/this/.ssh/authorized_keys", Reason: "/home/you/projects/of/last/year/and/this/.ssh/authorized_keys is outside the workspace", Input: json.RawMessage(`{}`),
+		}, `Write: authorized_keys in /home/you/projects/of/last/year/and/this/.ssh/
+asks because: /home/yo…authorized_keys is outside the workspace
+accepting: this call once
+The whole reason: /home/you/projects/of/last/year/and/this/.ssh/authorized_keys is outside the workspace
+Input:
+{}`},
+		{"a command that is no path", pipeline.Question{Tool: "Bash", Subject: "/bin/echo;" + strings.Repeat("rm;", 20), Input: json.RawMessage(`{}`)}, `Bash: /bin/echo;` + strings.Repeat("rm;", 20) + `
 asks because: it was not allowed before
 accepting: this call once
 Input:

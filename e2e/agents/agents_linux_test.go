@@ -6,14 +6,19 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/models/modelstest"
 )
@@ -29,12 +34,8 @@ func TestMain(m *testing.M) {
 		elicit()
 		return
 	}
-	if os.Getenv("AGENTS_DIR") == "" {
-		fmt.Println("skipped: AGENTS_DIR is not set; run.sh sets it")
-		os.Exit(0)
-	}
 	built = os.Getenv("AGENTS_BINARY")
-	if built == "" {
+	if built == "" && os.Getenv("AGENTS_DIR") != "" {
 		dir, err := os.MkdirTemp("", "agents")
 		if err == nil {
 			built = filepath.Join(dir, "mcp-toolset")
@@ -77,20 +78,77 @@ func elicit() {
 
 // TestAgents runs the scripts, each with its clients.
 func TestAgents(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no scripts", err)
+	if os.Getenv("AGENTS_DIR") == "" {
+		t.Skip("AGENTS_DIR is not set; run.sh sets it")
 	}
-	for _, file := range files {
-		s := readScript(t, file)
-		for _, name := range strings.Fields(s.head["clients"]) {
-			t.Run(s.name+"/"+strings.ReplaceAll(name, "/", "-"), func(t *testing.T) { playWith(t, s, name, nil) })
+	var mu sync.Mutex
+	ran := outcomes{}
+	t.Cleanup(func() { keep(t, ran) })
+	for _, s := range scripts(t) {
+		for name, size := range s.runs() {
+			t.Run(strings.TrimSuffix(s.name+"/"+strings.ReplaceAll(name, "/", "-")+"/"+size, "/"), func(t *testing.T) {
+				if s.head["parallel"] != "" {
+					t.Parallel()
+				}
+				shown := playWith(t, s, name, size).shown
+				mu.Lock()
+				defer mu.Unlock()
+				for capability, reason := range shown {
+					ran.set(name, capability, reason)
+				}
+			})
 		}
 	}
 }
 
-// playWith lets a client run a script. It sets which capabilities were shown, unless shown is nil.
-func playWith(t *testing.T, s *script, name string, shown map[string]bool) {
+// TestSame checks that the model of Claude Code hears the same over stdio and over HTTP.
+func TestSame(t *testing.T) {
+	if os.Getenv("AGENTS_DIR") == "" {
+		t.Skip("AGENTS_DIR is not set; run.sh sets it")
+	}
+	s := readScript(t, "testdata/same/turns.txtar")
+	stdio, http := playWith(t, s, "claude-code", ""), playWith(t, s, "claude-code/http", "")
+	if diff := cmp.Diff(stdio.normal(), http.normal()); diff != "" {
+		t.Errorf("over stdio (-) and over HTTP (+):\n%s", diff)
+	}
+	t.Logf("%d turns", len(stdio.heard))
+}
+
+// changing matches what differs between two runs: times, hashes, names of files of the client, and
+// which answer has an event.
+var changing = regexp.MustCompile(`\n\[\d+ events? since the last answer.*(\n(\w{6}|\d\d:\d\d:\d\d) (task|monitor) .*(\n> .*)*)+|` +
+	`\b\d+(\.\d+)? ?(ms|s)\b|\b\d\d:\d\d(:\d\d)?\b|/work-[0-9a-f]{8}/|branch: [0-9a-f]{7} |\[Image: source: .*`)
+
+// normal returns the results of each turn without what differs between two runs.
+func (r *run) normal() (turns []string) {
+	var pairs []string
+	for name, value := range r.vars {
+		if len(value) > 3 { // no number
+			pairs = append(pairs, value, name)
+		}
+	}
+	known := strings.NewReplacer(pairs...)
+	for _, text := range r.heard {
+		turns = append(turns, known.Replace(changing.ReplaceAllString(text, "_")))
+	}
+	return turns
+}
+
+// runs returns the clients of a script, each with each size of the screen.
+func (s *script) runs() iter.Seq2[string, string] {
+	return func(yield func(name, size string) bool) {
+		for _, name := range strings.Fields(s.head["clients"]) {
+			for _, size := range strings.Split(s.head["screen"], " ") {
+				if !yield(name, size) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// playWith lets a client run a script, on a screen of a size or without one ("").
+func playWith(t *testing.T, s *script, name, size string) *run {
 	done := make(chan struct{})
 	p := &player{requests: make(chan request), replies: make(chan modelstest.Reply), done: done}
 	server := httptest.NewServer(p)
@@ -100,7 +158,8 @@ func playWith(t *testing.T, s *script, name string, shown map[string]bool) {
 		t.Fatal(err)
 	}
 	port, _ := strconv.Atoi(u.Port())
-	a := start(t, s, name, port)
-	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: shown}
+	a := start(t, s, name, size, port)
+	r := &run{T: t, agent: a, player: p, vars: map[string]string{"WORK": a.work, "HOME": a.home}, shown: map[string]string{}}
 	r.play(s)
+	return r
 }

@@ -54,9 +54,13 @@ var clients = map[string]*client{
 	"codex": {
 		install: "codex", tool: prefixed("mcp__toolset/"), listed: prefixed(""),
 		configure: func(a *agent, port int) {
+			asks := "never"
+			if a.size != "" {
+				asks = "on-request" // with "never" it declines all questions of servers
+			}
 			a.edit(".codex/config.toml", "[mcp_servers.toolset]", fmt.Sprintf(`model = "m"
 model_provider = "played"
-approval_policy = "never"
+approval_policy = %q
 sandbox_mode = "danger-full-access"
 [model_providers.played]
 name = "played"
@@ -66,7 +70,7 @@ wire_api = "responses"
 [projects.%q]
 trust_level = "trusted"
 [mcp_servers.toolset]
-default_tools_approval_mode = "approve"`, port, a.work))
+default_tools_approval_mode = "approve"`, asks, port, a.work))
 		},
 		command: func(a *agent, _ int, screen bool) (args, env []string) {
 			args = []string{a.node(), a.program("@openai/codex/bin/codex.js")}
@@ -98,8 +102,26 @@ default_tools_approval_mode = "approve"`, port, a.work))
 			args = []string{a.node(), a.program("@qwen-code/qwen-code/cli-entry.js"), "--auth-type", "openai", "--approval-mode", "yolo"}
 			if !screen {
 				args = append(args, "-p")
+			} else {
+				args = append(args, "-i")
 			}
-			return append(args, "hello"), []string{"OPENAI_API_KEY=" + key, fmt.Sprintf("OPENAI_BASE_URL=http://127.0.0.1:%d/v1", port), "OPENAI_MODEL=m"}
+			return append(args, "hello"), []string{"OPENAI_API_KEY=" + key, fmt.Sprintf("OPENAI_BASE_URL=http://127.0.0.1:%d/v1", port), "OPENAI_MODEL=qwen3-vl-plus"}
+		},
+	},
+	"cline": {
+		install: "cline", tool: prefixed("toolset__"),
+		configure: func(a *agent, port int) {
+			a.write("home/.cline/data/settings/providers.json", fmt.Sprintf(`{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {"settings": {
+				"provider": "openai-compatible", "apiKey": %q, "model": "m", "baseUrl": "http://127.0.0.1:%d/v1"}, "updatedAt": "2026-01-01T00:00:00Z", "tokenSource": "manual"}}}`, key, port))
+		},
+		command: func(a *agent, _ int, screen bool) (args, env []string) {
+			args = []string{a.program("@cline/cli-linux-x64/bin/cline"), "--auto-approve", "true"}
+			if screen {
+				args = append(args, "-i")
+			} else {
+				args = append(args, "--json")
+			}
+			return append(args, "say hello"), nil // one word would be a command
 		},
 	},
 	"opencode": {
@@ -112,6 +134,8 @@ default_tools_approval_mode = "approve"`, port, a.work))
 			args = []string{a.program("opencode-linux-x64/bin/opencode")}
 			if !screen {
 				args = append(args, "run")
+			} else {
+				args = append(args, "--prompt")
 			}
 			return append(args, "hello"), []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
 		},
@@ -137,6 +161,7 @@ type agent struct {
 	home    string
 	env     []string
 	answers bool
+	size    string // of the screen, WIDTHxHEIGHT; "": none
 	ended   chan struct{}
 	out     lockedBuffer
 	tmux    string // socket of the screen; "": none
@@ -189,15 +214,16 @@ func writeFile(path, data string) error {
 }
 
 // start lays out the files of a script, installs the server in the client, and starts the client.
-func start(t *testing.T, s *script, name string, port int) *agent {
+func start(t *testing.T, s *script, name, size string, port int) *agent {
 	name, overHTTP := strings.CutSuffix(name, "/http")
 	c := clients[name]
 	if c == nil {
 		t.Fatalf("unknown client %q", name)
 	}
 	dir := t.TempDir()
-	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", ended: make(chan struct{})}
+	a := &agent{t: t, client: c, work: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), answers: s.head["answers"] == "accept", size: size, ended: make(chan struct{})}
 	a.env = []string{"HOME=" + a.home, "PATH=" + filepath.Dir(a.node()) + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "NO_COLOR=1", "SHELL=/bin/sh", "TMPDIR=" + os.TempDir()}
+	t.Cleanup(a.endAll)
 	a.write("work/.keep", "")
 	for _, f := range s.files {
 		a.write(f.Name, string(f.Data))
@@ -210,10 +236,10 @@ func start(t *testing.T, s *script, name string, port int) *agent {
 	a.must(install)
 	c.configure(a, port)
 
-	args, env := c.command(a, port, s.head["screen"] != "")
+	args, env := c.command(a, port, a.size != "")
 	a.env = append(a.env, env...)
-	if size := s.head["screen"]; size != "" {
-		a.onTerminal(size, args)
+	if a.size != "" {
+		a.onTerminal(args)
 		return a
 	}
 	cmd := exec.Command(args[0], args[1:]...)
@@ -239,6 +265,19 @@ func start(t *testing.T, s *script, name string, port int) *agent {
 		<-a.ended
 	})
 	return a
+}
+
+// endAll ends what the client left running: Codex starts a daemon on a screen.
+func (a *agent) endAll() {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range all {
+		env, _ := os.ReadFile(file)
+		if bytes.Contains(env, []byte("HOME="+a.home+"\x00")) {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
 }
 
 // must runs a command in the workspace.
@@ -275,8 +314,8 @@ func (a *agent) serve() string {
 }
 
 // onTerminal starts the client on a screen.
-func (a *agent) onTerminal(size string, args []string) {
-	width, height, _ := strings.Cut(size, "x")
+func (a *agent) onTerminal(args []string) {
+	width, height, _ := strings.Cut(a.size, "x")
 	a.tmux = filepath.Join(a.t.TempDir(), "tmux")
 	quoted := []string{"exec", "env", "-i", "TERM=xterm-256color"}
 	for _, s := range append(a.env, args...) {
@@ -284,7 +323,19 @@ func (a *agent) onTerminal(size string, args []string) {
 	}
 	cmd := exec.Command("tmux", "-S", a.tmux, "-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, strings.Join(quoted, " "))
 	a.must(cmd)
-	a.t.Cleanup(func() { _ = exec.Command("tmux", "-S", a.tmux, "kill-server").Run() })
+	pid, err := exec.Command("tmux", "-S", a.tmux, "list-panes", "-F", "#{pane_pid}").Output()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() {
+		_ = exec.Command("tmux", "-S", a.tmux, "kill-server").Run()
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join("/proc", strings.TrimSpace(string(pid)))); err != nil {
+				return
+			}
+		}
+		a.t.Error("the client does not end when its terminal closes")
+	})
 }
 
 // shown returns the text on the screen.
@@ -303,6 +354,25 @@ func (a *agent) press(keys ...string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil
+}
+
+// pressUntil presses a key until the screen matches, or no longer matches a pattern after "!". Clients
+// ignore keys for a moment after a dialog appears.
+func (r *run) pressUntil(key, pattern string) error {
+	pattern, gone := strings.CutPrefix(pattern, "!")
+	for end := time.Now().Add(patience); ; {
+		if err := r.press(key); err != nil {
+			return err
+		}
+		for again := time.Now().Add(2 * time.Second); time.Now().Before(again); time.Sleep(100 * time.Millisecond) {
+			if r.match(pattern, r.agent.screen(), !gone) == nil {
+				return nil
+			}
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the screen:\n%s", r.agent.screen())
+		}
+	}
 }
 
 // onScreen waits until the screen matches, or checks that it does not.

@@ -141,7 +141,11 @@ func (r *request) after(messages []any, model func(any) bool) {
 	if from == 0 {
 		r.system += texts(messages, new(int))
 	}
-	r.results = texts(messages[from:], &r.images)
+	for _, m := range messages[from:] {
+		if from == 0 || at(m, "role") != "system" { // a reminder of the client
+			r.results += texts(m, &r.images)
+		}
+	}
 }
 
 // texts returns all texts in a value, a line or more each, and counts the pictures.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Drives real agent clients with a scripted model, in a network namespace of its own.
-# usage: run.sh [BINARY [PATTERN]]   PATTERN: of TestAgents' subtests, as for `go test -run`
+# usage: run.sh [BINARY [PATTERN [-update]]]   PATTERN: of tests, as for `go test -run`
+# With -update, what the clients showed is stored, and written to docs/clients.md.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -z "${1:-}" ] || AGENTS_BINARY=$(realpath "$1") && export AGENTS_BINARY
@@ -15,4 +16,4 @@ cd "$here"
 go test -c -o "$test/agents.test" .
 alone=(unshare --net)
 [ "$(id -u)" = 0 ] || alone=(unshare --map-root-user --net)
-"${alone[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$test/agents.test" -test.v -test.timeout 20m -test.run "${2:-.}"
+"${alone[@]}" sh -c 'ip link set lo up && exec "$@"' sh "$test/agents.test" -test.v -test.timeout 60m -test.parallel 8 -test.run "${2:-.}" "${@:3}"

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,66 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/tools/txtar"
-
 	"mcp-toolset/models/modelstest"
 )
 
-// A script is a txtar file. Its comment begins with lines "KEY: VALUE": clients (names of the
-// table in client_test.go), screen (WIDTHxHEIGHT of the client's screen; without it the client
-// runs without one), answers (accept: a hook of Claude Code answers all questions). Files below
-// work/ and home/ are laid out in the workspace and the home folder. The file "turns" has a line
-// for each step:
-//
-//	> TOOL JSON     a call of a tool of ours in the model's next turn
-//	> host:TOOL JSON    a call of a tool of the client
-//	say TEXT        text of the model's next turn
-//	see REGEXP      the results of the turn match; named groups set variables, used as ${NAME}
-//	not REGEXP      they do not match
-//	images N        they have so many pictures
-//	offered REGEXP  the name and the description of an offered tool match
-//	absent REGEXP   no offered tool matches
-//	system REGEXP   the text before the conversation matches
-//	screen REGEXP   the screen comes to match
-//	hidden REGEXP   the screen does not match
-//	key KEY...      presses keys, as tmux names them
-//	run COMMAND     runs a command of the shell in the workspace, with the product on PATH
-//	disk FILE REGEXP    the file of the workspace matches
-//	gone FILE       it does not exist
-//	as NAME         the steps from here show a capability of docs/clients.md
-//
-// The first step after a turn that is about its results waits for them.
-type script struct {
-	name  string
-	head  map[string]string
-	files []txtar.File
-	turns []string
-}
-
 // call is a call of a tool that the model makes.
 type call struct{ id, tool, input string }
-
-func readScript(t *testing.T, path string) *script {
-	t.Helper()
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &script{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), head: map[string]string{}}
-	for line := range strings.Lines(string(archive.Comment)) {
-		if key, value, found := strings.Cut(strings.TrimSpace(line), ": "); found && !strings.HasPrefix(line, "#") {
-			s.head[key] = value
-		}
-	}
-	for _, f := range archive.Files {
-		if f.Name == "turns" {
-			s.turns = strings.Split(string(f.Data), "\n")
-		} else {
-			s.files = append(s.files, f)
-		}
-	}
-	return s
-}
 
 // run is one run of a script with one client.
 type run struct {
@@ -83,12 +29,12 @@ type run struct {
 	sent    int              // number of turns
 	waiting bool             // a turn is sent and its results are not here
 	last    request
-	label   string
-	shown   map[string]bool // by capability, whether all of its steps held; nil: a step that fails ends the test
+	heard   []string          // the results of each turn
+	shown   map[string]string // by capability, the reason why the client does not have it; "": it has it
 }
 
 // patience is the time for a client to do its next step.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // play lets a client run a script.
 func (r *run) play(s *script) {
@@ -101,21 +47,12 @@ func (r *run) play(s *script) {
 		verb, rest, _ := strings.Cut(line, " ")
 		rest = r.expand(strings.TrimSpace(rest))
 		if err := r.step(verb, rest); err != nil {
-			r.fail("%s.txtar, turns line %d: %s\n%v", s.name, n+1, line, err)
+			r.Fatalf("%s.txtar, turns line %d: %s\n%v\n%s", s.name, n+1, line, err, r.log())
 		}
 	}
 	r.results()
 	r.pending.Text = "done"
 	r.send()
-}
-
-// fail reports that a step did not hold.
-func (r *run) fail(format string, args ...any) {
-	if r.shown == nil || r.label == "" {
-		r.Fatalf(format+"\n%s", append(args, r.log())...)
-	}
-	r.shown[r.label] = false
-	r.Logf(format, args...)
 }
 
 // next returns the next request of the client.
@@ -164,7 +101,27 @@ func (r *run) collect() {
 	if r.waiting {
 		r.waiting = false
 		r.last = r.next()
+		r.heard = append(r.heard, r.last.results)
 	}
+}
+
+// prompt types a prompt on the screen, and presses Enter until the client sends a request.
+func (r *run) prompt(text string) error {
+	if err := r.pressUntil(text, text); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if err := r.press("Enter"); err != nil {
+			return err
+		}
+		select {
+		case r.last = <-r.player.requests:
+			r.waiting = false
+			return nil
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return fmt.Errorf("the client sends no request")
 }
 
 func (r *run) step(verb, rest string) error {
@@ -181,20 +138,21 @@ func (r *run) step(verb, rest string) error {
 		name, input = r.reach(name, input)
 		r.calls = append(r.calls, call{fmt.Sprintf("call_%d_%d", r.sent, len(r.calls)), name, input})
 		return nil
+	case "turn":
+		r.results()
+		return nil
 	case "say":
 		r.collect()
 		r.pending.Text = rest
 		return nil
-	case "screen", "hidden", "key", "run":
+	case "screen", "hidden", "key", "press", "prompt", "run":
 		if r.isPending() {
 			r.send()
 		}
 	case "as":
 		r.results()
-		r.label = rest
-		if r.shown != nil {
-			r.shown[rest] = true
-		}
+		name, reason, _ := strings.Cut(rest, ": ")
+		r.shown[name] = reason
 		return nil
 	default:
 		r.results()
@@ -220,9 +178,17 @@ func (r *run) step(verb, rest string) error {
 		return r.onScreen(rest, verb == "screen")
 	case "key":
 		return r.press(strings.Fields(rest)...)
+	case "press":
+		key, pattern, _ := strings.Cut(rest, " until ")
+		return r.pressUntil(key, pattern)
+	case "prompt":
+		return r.prompt(rest)
 	case "run":
-		cmd := exec.Command("sh", "-c", rest)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "sh", "-c", rest)
 		cmd.Dir, cmd.Env = r.work, append(r.env, "PATH="+filepath.Dir(built)+":"+os.Getenv("PATH"))
+		cmd.WaitDelay = time.Second
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)

@@ -28,6 +28,8 @@ type Host struct {
 	// Shares reports that its agents, main and others, share a session, because it does not say
 	// which of them makes a call.
 	Shares bool
+	// NeedsText reports that its dialog cannot leave an optional text empty.
+	NeedsText bool
 	// Has lists the features of tools that it has of its own: skills of the same folders, or what
 	// a session has, where its agents share the session but not what the client has. Our tools of
 	// these features are not listed, unless they are switched on.
@@ -37,7 +39,7 @@ type Host struct {
 // Table holds the clients that were tried.
 var Table = []Host{
 	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Shares: true, Has: []string{"plan", "worktrees", "skills"}},
-	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0"},
+	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0", NeedsText: true},
 	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: true, Shares: true, Has: []string{"plan"}, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
 	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Shares: true, Has: []string{"skills"}},
 	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: true, Shares: true, Has: []string{"worktrees"}},

@@ -220,7 +220,11 @@ func messagesStream(r Reply) string {
 		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q"+format+"}\n\n", append([]any{name, name}, args...)...)
 	}
 	usage := fmt.Sprintf(`"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"input_tokens":%d`, r.Usage.CacheWrite, r.Usage.CacheRead, r.Usage.Input)
-	event("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{%s,"output_tokens":%d}}`, usage, min(1, r.Usage.Output))
+	id := "msg_1"
+	if len(r.Uses) > 0 {
+		id = "msg_" + r.Uses[0].ID // clients join messages of the same id
+	}
+	event("message_start", `,"message":{"id":%s,"type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{%s,"output_tokens":%d}}`, quote(id), usage, min(1, r.Usage.Output))
 	event("ping", "")
 	index := 0
 	if r.Text != "" {

@@ -55,8 +55,10 @@ func Form(questions []Question) (message string, schema json.RawMessage) {
 
 // Columns is the width of a line of a message that clients show, and headLines the number of lines:
 // Claude Code 2.1 shows three lines of a longer message, each cut at the width of its window.
+// Narrow is the width of a line in a window of 60 columns. What matters most is within it.
 const (
 	Columns   = 110
+	Narrow    = 55
 	headLines = 3
 )
 
@@ -85,14 +87,22 @@ func head(questions []Question) (lines []string, all bool) {
 	lines = append([]string{plain.Cut(text, Columns)}, lines...)
 	all = q.Body == "" && lines[0] == text
 	room := headLines - len(lines)
-	choices, fit := packed(q.Options, room, func(o Option) string {
+	label := func(o Option) string { return plain.Line(o.Label) }
+	described := func(o Option) string {
 		if o.Description == "" {
-			return plain.Line(o.Label)
+			return label(o)
 		}
-		return plain.Line(o.Label) + ": " + plain.Line(o.Description)
-	})
+		return label(o) + ": " + plain.Line(o.Description)
+	}
+	choices, fit := packed(q.Options, room, Narrow, described)
 	if !fit {
-		choices, _ = packed(q.Options, room, func(o Option) string { return plain.Line(o.Label) })
+		choices, fit = packed(q.Options, room, Columns, described)
+	}
+	if !fit {
+		var all bool
+		if choices, all = packed(q.Options, room, Narrow, label); !all {
+			choices, _ = packed(q.Options, room, Columns, label)
+		}
 	}
 	for _, o := range q.Options {
 		fit = fit && o.Preview == ""
@@ -100,16 +110,16 @@ func head(questions []Question) (lines []string, all bool) {
 	return append(lines, choices...), all && fit
 }
 
-// packed returns the options in a number of lines. It reports whether nothing was left out.
-func packed(options []Option, most int, text func(Option) string) (lines []string, fit bool) {
+// packed returns the options in a number of lines of a width. It reports whether nothing was left out.
+func packed(options []Option, most, width int, text func(Option) string) (lines []string, fit bool) {
 	fit = true
 	for i, o := range options {
 		one := fmt.Sprintf("%d) %s", i+1, text(o))
-		if short := plain.Cut(one, Columns); short != one {
+		if short := plain.Cut(one, width); short != one {
 			one, fit = short, false
 		}
 		last := len(lines) - 1
-		if last >= 0 && utf8.RuneCountInString(lines[last])+3+utf8.RuneCountInString(one) <= Columns {
+		if last >= 0 && utf8.RuneCountInString(lines[last])+3+utf8.RuneCountInString(one) <= width {
 			lines[last] += "   " + one
 			continue
 		}

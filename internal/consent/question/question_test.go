@@ -126,6 +126,8 @@ func TestHead(t *testing.T) {
 		{"several choices", []Question{{Header: "Name", Text: "Which?", Options: options, MultiSelect: true}}, "The model asks: Which? (several may be chosen)\n1) sum: short   2) plus: longer", true},
 		{"a long question", []Question{{Header: "Name", Text: long, Options: options}}, "The model asks: " + long[:93] + "…\n1) sum: short   2) plus: longer", false},
 		{"long descriptions", []Question{{Header: "Name", Text: "Which?", Options: []Option{{Label: "a", Description: long}, {Label: "b", Description: long}}}}, "The model asks: Which?\n1) a   2) b", false},
+		{"for a narrow window", []Question{{Header: "Name", Text: "Which?", Options: []Option{{Label: "PostgreSQL", Description: "A server of its own"}, {Label: "SQLite", Description: "A file beside the data"}}}},
+			"The model asks: Which?\n1) PostgreSQL: A server of its own\n2) SQLite: A file beside the data", true},
 		{"a preview", []Question{{Header: "Name", Text: "Which?", Options: []Option{{Label: "a", Preview: "p"}}}}, "The model asks: Which?\n1) a", false},
 		{"a plan", []Question{{Header: "Plan", Text: "Carry out this plan?", Body: "# Plan\n1. one\n2. two\n", Options: []Option{{Label: "Accept"}, {Label: "Decline"}}}},
 			"The model asks: Carry out this plan? (3 lines)\n| # Plan\n1) Accept   2) Decline", false},
