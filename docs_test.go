@@ -238,7 +238,7 @@ func newPage(t *testing.T, bin string) *page {
 		t.Fatal(err)
 	}
 	p := &page{t: t, home: home, env: []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}}
-	p.env = append(p.env, "GOGC=400")                                     // short runs need no garbage collection
+	p.env = append(p.env, "GOGC=400")                                                                      // short runs need no garbage collection
 	for _, dir := range []string{p.dir(), filepath.Join(p.dir(), "build"), filepath.Join(home, "notes")} { // notes is an additional directory
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
