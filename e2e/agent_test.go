@@ -461,7 +461,8 @@ func TestAgentWorktrees(t *testing.T) {
 	// The next task of an agent is in the worktree that its session has entered meanwhile.
 	h.must("Agent", `{"description":"d","prompt":"wait","name":"ann"}`)
 	h.must("EnterWorktree", `{}`)
-	folder := strings.TrimSpace(h.must("Bash", `{"command":"pwd"}`).text)
+	folder, _, _ := strings.Cut(h.must("Bash", `{"command":"pwd"}`).text, "[in the worktree")
+	folder = strings.TrimSpace(folder)
 	h.must("SendMessage", `{"to":"ann","message":"Write."}`)
 	becomes(t, "the agent has ended", func() bool { return strings.Contains(h.must("TaskOutput", `{"timeout":0}`).text, "completed") })
 	if there(filepath.Join(root, "where.txt")) || !there(filepath.Join(folder, "where.txt")) {

@@ -14,7 +14,11 @@ import (
 func TestFolder(t *testing.T) {
 	s := startShell(t, shellOptions{})
 	s.file("sub/deep/f.txt", "f")
-	pwd := func() string { t.Helper(); return s.works("pwd") }
+	pwd := func() string {
+		t.Helper()
+		folder, _, _ := strings.Cut(s.works("pwd"), "[the working directory is ")
+		return folder
+	}
 	sub := filepath.Join(s.root, "sub")
 
 	s.works("cd sub")

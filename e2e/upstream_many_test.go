@@ -145,7 +145,7 @@ func TestUpstreamTokens(t *testing.T) {
 // many, and that the command `tools` agrees. For Claude Code the server lists all.
 func TestDeferralAuto(t *testing.T) {
 	t.Parallel()
-	few := `{"permissions": {"deny": ["TaskCreate", "TaskUpdate", "TodoWrite", "SendMessage", "TeamCreate", "TeamDelete", "ListSessions", "AskUserQuestion", "Config", "Monitor", "CronCreate", "CronDelete", "CronList", "RemoteTrigger", "LSP", "LSPApply", "EnterWorktree", "ExitWorktree", "REPL", "TaskInput", "Undo", "Brief", "EnterPlanMode", "ExitPlanMode"]}}`
+	few := `{"permissions": {"deny": ["TaskCreate", "TaskUpdate", "TodoWrite", "SendMessage", "TeamCreate", "TeamDelete", "ListSessions", "AskUserQuestion", "Config", "Monitor", "CronCreate", "CronDelete", "CronList", "RemoteTrigger", "WebFetch", "LSP", "LSPApply", "EnterWorktree", "ExitWorktree", "REPL", "TaskInput", "Undo", "Brief", "EnterPlanMode", "ExitPlanMode"]}}`
 	for _, c := range []struct {
 		name, settings string
 		env            string

@@ -113,12 +113,16 @@ var tookPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*) after [0-9][0-
 // cutPart matches the end of a summary that was cut after a path, whose length decides where.
 var cutPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*\$ROOT)[^"]*…"`)
 
+// orderPart matches what the instructions say about the order of calls, by transport.
+var orderPart = regexp.MustCompile(`Calls (sent together run as one batch|have no order): [^.]*\.`)
+
 // normalise replaces the parts that differ between machines, removes handles, and replaces
 // the definitions in a list of tools by their digest.
 func normalise(line, root string) string {
 	line = tookPart.ReplaceAllString(handleField.ReplaceAllString(line, ""), "$1 after $$TIME")
 	line = versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
 	line = cutPart.ReplaceAllString(line, `$1…"`)
+	line = orderPart.ReplaceAllString(line, "$$ORDER")
 	var answer struct {
 		Result struct{ Tools json.RawMessage }
 	}

@@ -248,7 +248,7 @@ func TestWorktreeClientRoots(t *testing.T) {
 	if text := c.call("Write", map[string]any{"file_path": other + "/new.txt", "content": "x"}); !strings.HasPrefix(text, "Created") {
 		t.Error(text)
 	}
-	if text := c.call("ExitWorktree", map[string]any{"action": "keep"}); !strings.HasSuffix(text, " stays. The working directory is "+root+".") {
+	if text := c.call("ExitWorktree", map[string]any{"action": "keep"}); !strings.HasSuffix(text, " The working directory is "+root+".") || !strings.Contains(text, " stays. EnterWorktree with its path enters it again") {
 		t.Error(text)
 	}
 	if text := c.call("Write", map[string]any{"file_path": "out.txt", "content": "x"}); !strings.HasPrefix(text, "Created "+root+"/out.txt") {

@@ -132,10 +132,10 @@ func (c *call) shown(text string) string {
 // absent reports whether a command that names a file outside of the roots finds nothing there. It
 // only fails then, so there is nothing to ask about. A program that may make the file is asked
 // about, unless not even the first name of the path exists. A link in a root may be given a target
-// until the command runs.
+// until the command runs, and processes and devices come by themselves.
 func (c *call) absent(literal, canonical string, uncertain bool) bool {
 	switch {
-	case workspace.Containing(c.env.Session.Roots, filepath.Clean(literal)) != "":
+	case workspace.Containing(c.env.Session.Roots, filepath.Clean(literal)) != "", workspace.Containing([]string{"/proc", "/sys", "/dev"}, canonical) != "":
 		return false
 	case uncertain:
 		return nowhere(canonical)

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +95,13 @@ func (w *web) do(method, url, body string, headers ...string) (status int, heade
 		}
 	}
 	resp, err := w.client.Do(r)
+	for range 10 { // a slow client may still be sending a body when a refusal closes the connection
+		if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+			break
+		}
+		r.Body = io.NopCloser(strings.NewReader(body))
+		resp, err = w.client.Do(r)
+	}
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -230,11 +230,11 @@ func (s *Server) openWith(config session.Config) *conversation {
 	s.conns++
 	config.ID = fmt.Sprintf("%d", s.conns)
 	s.mu.Unlock()
-	holder := config.Principal
+	holder, results := config.Principal, config.Principal
 	if !config.Stateless {
-		holder += "." + config.ID // no name of a principal has a dot
+		holder, results = holder+"-"+config.ID, results+"."+config.ID // no name of a principal has a dot
 	}
-	if config.Results = s.Results.Hold(holder); config.Agent != "" {
+	if config.Results = s.Results.Hold(results); config.Agent != "" {
 		holder = "agent " + config.Agent
 	}
 	c := &conversation{

@@ -103,9 +103,9 @@ Changed, the latest last:
 	call(`{"since":"`+at.Add(5*time.Minute).Format(time.RFC3339)+`"}`, later)
 	call(`{"since":"12"}`, "$NOWThere were no calls.")
 	items = []string{"1 [pending] a", "2 [completed] b"}
-	call(`{"since":"12"}`, "$NOWList of work:\n- 1 [pending] a\n- 2 [completed] b")
+	call(`{"since":"12"}`, "$NOWList of work:\n- 1 [pending] a\n- 2 [completed] b\nThere were no calls.")
 	items = nil
-	call(`{"since":"12"}`, "$NOWList of work:\n- the list is damaged")
+	call(`{"since":"12"}`, "$NOWList of work:\n- the list is damaged\nThere were no calls.")
 	items = []string{}
 	mode, waiting, scheduled = "plan", []string{"approval 7: Write /etc/x"}, []string{"schedule 1 [*/5 * * * *] check"}
 	net = []undo.Net{{Path: w.Root + "/use.ts", What: "deleted", Number: 4}, {Path: w.Root + "/a.go", Undone: true}, {Path: w.Root + "/b.go", What: "changed", Undone: true}, {Path: w.Root + "/gone", Undone: true}}

@@ -208,11 +208,11 @@ func (s *summary) addTasks(tasks []*task.Task) {
 func (s *summary) text() string {
 	var b strings.Builder
 	b.WriteString(s.place)
-	if s.calls == 0 && len(s.sections) == 0 {
-		b.WriteString("There were no calls.")
-	}
 	for _, sec := range s.sections[:s.state] {
 		b.WriteString(sec.text())
+	}
+	if s.calls == 0 && len(s.sections) == s.state {
+		b.WriteString("There were no calls.")
 	}
 	if s.calls > 0 {
 		calls := "calls"
