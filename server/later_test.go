@@ -65,6 +65,7 @@ func TestSettles(t *testing.T) {
 		time.Sleep(settleTime / 2)
 		s.later(notify)
 		time.Sleep(settleTime)
+		synctest.Wait()
 		s.later(notify)
 		if want := []time.Duration{0, settleTime, 3 * settleTime / 2}; !slices.Equal(sent, want) {
 			t.Errorf("sent after %v, want %v", sent, want)

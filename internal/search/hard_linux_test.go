@@ -305,8 +305,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("canceled before: %v", err)
 	}
 	for _, mode := range []Mode{Names, Counts, Lines} {
-		// Cancelled by a callback.
-		ctx, cancel = context.WithCancel(context.Background())
+		// Cancelled by a callback, which an abandoned search may call later.
+		ctx, cancel := context.WithCancel(context.Background())
 		q := asked{pattern: "foo", mode: mode}.query(t)
 		q.Show = func(string) bool { cancel(); return true }
 		if _, err := tree.Search(ctx, q); err != context.Canceled {
