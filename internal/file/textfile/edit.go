@@ -60,6 +60,9 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	d := t.decoded()
 	if strings.Contains(e.Old, "\r\n") && bytes.IndexByte(d, '\r') < 0 {
 		e.Old, e.New = strings.ReplaceAll(e.Old, "\r\n", "\n"), strings.ReplaceAll(e.New, "\r\n", "\n")
+		if e.Old == e.New {
+			return nil, nil, sameExceptEndings()
+		}
 	}
 	if e.Old == "" {
 		if len(d) > 0 {

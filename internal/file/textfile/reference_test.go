@@ -366,6 +366,7 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte("a\r\nb\n"), "b", "c\nd", false)
 	f.Add([]byte("\xff\xfea\x00\r\x00\n\x00\x00\xd8"), "a\n", "", true)
 	f.Add([]byte("\xef\xbb\xbfx\r\r\n\r"), "\r\n", "\n", true)
+	f.Add([]byte("\xef\xbb\xbfx"), "\r\n", "\n", true)
 	f.Fuzz(func(t *testing.T, data []byte, old, text string, all bool) {
 		if _, err := Decode(data); err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
