@@ -43,7 +43,7 @@ type Config struct {
 	// Token reports whether a text is the bearer token with which the form logs in. Nil: only
 	// links log in.
 	Token func(string) bool
-	// Whose is whose the token is: "operator" where clients have others; "" means "server".
+	// Whose names the owner of the token in texts: "operator" if clients have others; "" is "server".
 	Whose string
 	// Hint is the next step for a user without a login, as a sentence.
 	Hint string

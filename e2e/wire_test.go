@@ -113,7 +113,7 @@ var tookPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*) after [0-9][0-
 // cutPart matches the end of a summary that was cut after a path, whose length decides where.
 var cutPart = regexp.MustCompile(`("mcp-toolset/summary":"[^"]*\$ROOT)[^"]*…"`)
 
-// orderPart matches what the instructions say about the order of calls, by transport.
+// orderPart matches the sentence of the instructions on the order of calls, which depends on the transport.
 var orderPart = regexp.MustCompile(`Calls (sent together run as one batch|have no order): [^.]*\.`)
 
 // normalise replaces the parts that differ between machines, removes handles, and replaces

@@ -129,9 +129,9 @@ func headLine(label, text string) (line string, cut bool) {
 	return line, line != whole
 }
 
-// subjectLine returns the tool and what it is called on. Of a command that does not fit a narrow
-// window it begins with the part that needs the approval, of a path with the name. It ends with the number of characters that
-// are left out.
+// subjectLine returns the tool and its subject. If that does not fit a narrow window, it begins with
+// the part of the command that needs the approval, or with the name of the file. It ends with the
+// number of characters that it leaves out.
 func subjectLine(q pipeline.Question) string {
 	label := plain.Line(q.Tool) + ": "
 	all := cmp.Or(plain.Line(q.Subject), compact(q.Input))

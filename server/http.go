@@ -178,14 +178,14 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	}
 }
 
-// EndPrincipals ends the sessions of principals for which valid returns false.
+// EndPrincipals ends the sessions and requests of principals for which valid returns false.
 func (s *Server) EndPrincipals(valid func(identity.Principal) bool) {
 	if m := s.httpSessions.Load(); m != nil {
 		m.endOf(valid)
 	}
 }
 
-// limitOf returns how many sessions a principal may have, and how many of handles.
+// limitOf returns the limit of a principal's sessions, which is also the limit of sessions of handles.
 func (s *Server) limitOf(principal string) int {
 	if principal == identity.Default {
 		return maxSessions

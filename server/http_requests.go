@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/identity"
 )
 
 const (
@@ -33,6 +35,7 @@ type httpRequest struct {
 	number       uint64 // in order of arrival
 	id           string // canonical; "" if the request has no answer by id
 	serverStream bool   // a stream for messages of the server
+	by           identity.Principal
 	cancel       context.CancelCauseFunc
 
 	session   *httpSession // nil: none
@@ -58,7 +61,7 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 		r.cancelled = h.takeEarly(r.id)
 	}
 	m.entered++
-	r.number = m.entered
+	r.number, r.by = m.entered, in.by
 	m.live[r] = struct{}{}
 	in.request = r
 	if sessionID != "" && !r.cancelled {

@@ -69,9 +69,11 @@ func (m *sessions) full(principal string) (idle string, full bool) {
 	return idle, have >= m.s.limitOf(principal)
 }
 
-// endOf ends the sessions whose latest request was one of a principal that is not valid any more.
+// endOf ends the sessions whose latest request was one of a principal that is not valid any more, and
+// the requests of such principals.
 func (m *sessions) endOf(valid func(identity.Principal) bool) {
 	m.mu.Lock()
+	m.cancelWhere(nil, func(r *httpRequest) bool { return !valid(r.by) })
 	var ids []string
 	for id, h := range m.byID {
 		if h.conv != nil && !valid(h.by) {

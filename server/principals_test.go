@@ -107,12 +107,24 @@ func TestSessionsOfOne(t *testing.T) {
 	busy(-1)
 }
 
-// TestEndPrincipals checks that the sessions of a token that was removed end, and no others.
+// TestEndPrincipals checks that the sessions and calls of a token that was removed end, and no others.
 func TestEndPrincipals(t *testing.T) {
-	s, _ := newServer(t, time.Second)
+	g := newGate()
+	s, _ := newServer(t, time.Second, g.tool("Wait", true))
 	w := serveHTTP(t, s, HTTP{Users: tokens(t)})
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"w"},` + modernMeta + `}}`
+	hers, his := w.post(call, append(modern("tools/call", "Wait"), annaToken)...), w.post(call, append(modern("tools/call", "Wait"), bobToken)...)
+	await(t, g.begun)
+	await(t, g.begun)
 	anna, bob := w.sessionOf(annaToken), w.sessionOf(bobToken)
 	s.EndPrincipals(func(p identity.Principal) bool { return p.ID != "token:anna" })
+	if got := await(t, hers); strings.Contains(got.body, "result") {
+		t.Errorf("anna's call: %+v", got)
+	}
+	close(g.open)
+	if got := await(t, his); !strings.Contains(got.body, "result") {
+		t.Errorf("bob's call: %+v", got)
+	}
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	if status, _, _ := w.do("POST", w.url, ping, annaToken, anna); status != http.StatusNotFound {
 		t.Errorf("anna's session: %d", status)

@@ -267,7 +267,7 @@ func start(t *testing.T, s *script, name, size string, port int) *agent {
 	return a
 }
 
-// endAll ends what the client left running: Codex starts a daemon on a screen.
+// endAll ends the processes that the client left running: Codex starts a daemon on a screen.
 func (a *agent) endAll() {
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range all {

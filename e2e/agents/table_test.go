@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/internal/host"
 )
 
-var update = flag.Bool("update", false, "write what the clients showed, and the table of docs/clients.md")
+var update = flag.Bool("update", false, "store the outcomes of the scripts, and write the table of docs/clients.md")
 
 // capabilities holds the capabilities of docs/clients.md, in its order.
 var capabilities = []string{"read", "edit", "command", "approval", "question", "plan", "unlisted tool", "events", "skill", "worktree", "image", "cancel", "long command"}
@@ -52,7 +52,7 @@ func stored(t *testing.T) outcomes {
 	return o
 }
 
-// keep compares what clients showed with what is stored, or stores it. It leaves out what was not run.
+// keep compares outcomes with the stored ones, or stores them. It leaves out scripts that were not run.
 func keep(t *testing.T, ran outcomes) {
 	t.Helper()
 	all := stored(t)
@@ -85,7 +85,7 @@ func keep(t *testing.T, ran outcomes) {
 	}
 }
 
-// promised returns what the scripts show if all of their steps hold.
+// promised returns the outcomes if all steps of the scripts hold.
 func promised(t *testing.T) outcomes {
 	t.Helper()
 	o := outcomes{}
@@ -105,7 +105,7 @@ func promised(t *testing.T) outcomes {
 	return o
 }
 
-// TestTable checks that docs/clients.md shows what the clients showed when the scripts were run last,
+// TestTable checks that docs/clients.md shows the stored outcomes of the last run of the scripts,
 // and that these are the scripts of today.
 func TestTable(t *testing.T) {
 	o := stored(t)

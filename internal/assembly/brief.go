@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/tools/cron"
 )
 
-// brief returns what the tool Brief reads.
+// brief returns the options of the tool Brief.
 func (p *Plan) brief(s services) brief.Options {
 	return brief.Options{
 		Journal: p.Journal, Tasks: s.run.Tasks, Items: s.lists.Lines, Narrate: s.models.narrator(),

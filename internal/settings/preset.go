@@ -43,8 +43,9 @@ var presets = map[string][]presetGroup{"dev": {
 	{commands: []string{"printf *"}, except: "-v"},
 	{commands: []string{"curl *"}, local: true},
 	// git: reads and everyday writers. What loses or publishes something is a risk.
-	{commands: []string{"git add *", "git blame *", "git branch *", "git cat-file *", "git check-ignore *", "git checkout *", "git cherry-pick *", "git commit *", "git config user.name *", "git config user.email *", "git config --get *", "git describe *", "git diff *", "git fetch *", "git grep *", "git init", "git log *", "git ls-files *", "git ls-tree *", "git merge *", "git merge-base *", "git mv *", "git pull *", "git rebase *", "git reflog *", "git remote", "git remote -v", "git remote add *", "git remote set-url *", "git remote get-url *", "git remote show *", "git reset", "git reset HEAD *", "git reset --soft *", "git restore *", "git rev-list *", "git rev-parse *", "git revert *", "git rm *", "git shortlog *", "git show *", "git stash *", "git status *", "git submodule status *", "git submodule update *", "git switch *", "git tag *", "git worktree add *", "git worktree list *", "git worktree prune"},
+	{commands: []string{"git add *", "git blame *", "git branch *", "git cat-file *", "git check-ignore *", "git checkout *", "git cherry-pick *", "git commit *", "git config --get *", "git describe *", "git diff *", "git fetch *", "git grep *", "git init", "git log *", "git ls-files *", "git ls-tree *", "git merge *", "git merge-base *", "git mv *", "git pull *", "git rebase *", "git reflog *", "git remote", "git remote -v", "git remote add *", "git remote set-url *", "git remote get-url *", "git remote show *", "git reset", "git reset HEAD *", "git reset --soft *", "git restore *", "git rev-list *", "git rev-parse *", "git revert *", "git rm *", "git shortlog *", "git show *", "git stash *", "git status *", "git submodule status *", "git submodule update *", "git switch *", "git tag *", "git worktree add *", "git worktree list *", "git worktree prune"},
 		except: "--upload-pack --exec -x -O --open-files-in-pager --ext-diff --output --template"},
+	{commands: []string{"git config user.name *", "git config user.email *"}, except: "--global --system --file -f --blob"},
 	{commands: []string{"git am *", "git apply *", "git clone *", "git format-patch *", "gh pr checkout *", "gh repo clone *"},
 		except: "-u -c -o --upload-pack --config --template --output-directory --unsafe-paths"},
 	// Tasks that the project defines.
@@ -62,26 +63,35 @@ var presets = map[string][]presetGroup{"dev": {
 		"dotnet build *", "dotnet clean *", "dotnet format *", "dotnet restore *", "dotnet run *", "dotnet test *", "swift build *", "swift test *", "swift package resolve", "javac *", "zig build *", "dart analyze *", "dart format *", "dart test *", "dart fix *", "flutter analyze *", "flutter build *", "flutter clean", "flutter doctor", "flutter test *", "swift run *", "shellcheck *", "shfmt *", "hadolint *", "yamllint *", "actionlint *", "bash -n *", "sh -n *", "clang-format *", "clang-tidy *", "gcc *", "g++ *", "clang *", "clang++ *", "cc *"},
 		except: "publish deploy -toolexec"},
 	{commands: []string{"xcodebuild *"}, except: "archive -exportArchive"},
-	{commands: []string{"python -m *", "python3 -m *"}, except: others + " pip venv http.server smtpd site conda"},
-	{commands: withRunners("ava *", "astro *", "babel *", "biome *", "@biomejs/biome *", "c8 *", "cspell *", "cypress run *", "depcheck *", "drizzle-kit check *", "drizzle-kit generate *", "esbuild *", "eslint *", "expo lint *", "graphql-codegen *", "jest *", "knip *", "lint-staged *", "madge *", "markdownlint *", "mocha *", "next build *", "next dev *", "next lint *", "ng build *", "ng lint *", "ng serve *", "ng test *", "nuxi *", "nuxt *", "nyc *", "openapi-typescript *", "oxlint *", "parcel build *", "playwright test *", "prettier *", "prisma format *", "prisma generate *", "prisma validate *", "publint *", "react-scripts *", "rollup *", "shadcn add *", "shadcn@latest add *", "storybook build *", "stylelint *", "svelte-check *", "svelte-kit *", "swc *", "tailwindcss *", "tap *", "tsc *", "tsd *", "tsup *", "typedoc *", "ultracite *", "vite *", "vitest *", "vue-cli-service *", "vue-tsc *", "webpack *", "wxt *"),
+	// Other modules run what their words say, or publish and install.
+	{commands: startedBy(pythonModules, "autopep8 *", "bandit *", "coverage *", "doctest *", "flake8 *", "isort *", "mkdocs build *", "nox *", "pip check", "pip freeze", "pip list *", "pip show *", "pycodestyle *", "pydocstyle *", "pyflakes *", "pylint *", "pyright *", "sphinx *", "tox *", "vulture *", "yapf *",
+		"api *", "api.*", "app *", "app.*", "backend *", "backend.*", "cli *", "main *", "scripts.*", "server *", "server.*", "src *", "src.*", "tests.*", "tools.*"), except: others},
+	{commands: startedBy(nodeRunners, "ava *", "astro *", "babel *", "biome *", "@biomejs/biome *", "c8 *", "cspell *", "cypress run *", "depcheck *", "drizzle-kit check *", "drizzle-kit generate *", "esbuild *", "eslint *", "expo lint *", "graphql-codegen *", "jest *", "knip *", "lint-staged *", "madge *", "markdownlint *", "mocha *", "next build *", "next dev *", "next lint *", "ng build *", "ng lint *", "ng serve *", "ng test *", "nuxi *", "nuxt *", "nyc *", "openapi-typescript *", "oxlint *", "parcel build *", "playwright test *", "prettier *", "prisma format *", "prisma generate *", "prisma validate *", "publint *", "react-scripts *", "rollup *", "shadcn add *", "shadcn@latest add *", "storybook build *", "stylelint *", "svelte-check *", "svelte-kit *", "swc *", "tailwindcss *", "tap *", "tsc *", "tsd *", "tsup *", "typedoc *", "ultracite *", "vite *", "vitest *", "vue-cli-service *", "vue-tsc *", "webpack *", "wxt *"),
 		except: "deploy publish login"},
-	{commands: withRunners("nx *", "turbo *", "tsx *.ts", "tsx *.ts *", "ts-node *.ts", "ts-node *.ts *"), except: others + " -e --eval -p --print -r --require --import"},
+	{commands: startedBy(nodeRunners, "nx *", "turbo *", "tsx *.ts", "tsx *.ts *", "ts-node *.ts", "ts-node *.ts *"), except: others + " -e --eval -p --print -r --require --import"},
 	// Programs and scripts of the project.
 	{commands: []string{"./*", "bin/*", "scripts/*", "script/*", "node *.js", "node *.js *", "node *.mjs", "node *.mjs *", "node *.cjs", "node *.cjs *", "node *.ts", "node *.ts *", "bun *.ts", "bun *.ts *", "python *.py", "python *.py *", "python3 *.py", "python3 *.py *", "ruby *.rb", "ruby *.rb *", "elixir *.exs", "elixir *.exs *", "bash *.sh", "bash *.sh *", "sh *.sh", "sh *.sh *", "php *.php", "php *.php *",
 		".venv/bin/*", "venv/bin/*", "node_modules/.bin/*", "vendor/bin/*", "source .venv/bin/activate", "source venv/bin/activate", ". .venv/bin/activate", ". venv/bin/activate"},
 		except: others + " -c -e --eval -p --print -r --require --import"},
 	// Packages of the project.
 	{commands: []string{"npm install *", "npm i *", "npm ci *", "npm uninstall *", "npm audit", "npm dedupe", "npm update *", "npm prune", "npm rebuild *", "npm init -y", "npm pkg *", "npm config get *", "npm explain *", "npm why *", "npm root", "npm ls *", "npm list *", "npm outdated *", "npm view *", "npm info *", "pnpm install *", "pnpm i *", "pnpm add *", "pnpm remove *", "pnpm update *", "pnpm list *", "pnpm why *", "yarn", "yarn install *", "yarn add *", "yarn remove *", "yarn upgrade *", "bun install *", "bun add *", "bun remove *", "bun update *", "deno install", "deno add *", "deno cache *",
-		"uv sync *", "uv add *", "uv remove *", "uv lock *", "uv venv", "uv venv .venv", "uv tree *", "uv pip *", "poetry install *", "poetry add *", "poetry remove *", "poetry lock *", "poetry update *", "poetry show *", "pdm install *", "pdm add *", "pipenv install *", "python -m venv .venv", "python3 -m venv .venv", "python -m venv venv", "python3 -m venv venv", ".venv/bin/pip install *", "venv/bin/pip install *", "./.venv/bin/pip install *", "pip list *", "pip show *", "pip3 list *", "pip3 show *", "pip freeze", "pip check", "pip index versions *",
+		"uv sync *", "uv add *", "uv remove *", "uv lock *", "uv venv", "uv venv .venv", "uv tree *", "poetry install *", "poetry add *", "poetry remove *", "poetry lock *", "poetry update *", "poetry show *", "pdm install *", "pdm add *", "pipenv install *", "python -m venv .venv", "python3 -m venv .venv", "python -m venv venv", "python3 -m venv venv", ".venv/bin/pip install *", "venv/bin/pip install *", "./.venv/bin/pip install *", "pip list *", "pip show *", "pip3 list *", "pip3 show *", "pip freeze", "pip check", "pip index versions *",
 		"go get *", "cargo add *", "cargo remove *", "cargo update *", "cargo fetch *", "bundle", "bundle install *", "bundle add *", "bundle check", "bundle list", "bundle show *", "composer install *", "composer require *", "composer update *", "composer dump-autoload *", "composer validate *", "dotnet add *", "flutter pub get", "flutter pub add *", "flutter pub remove *", "flutter pub upgrade *", "flutter pub outdated", "flutter pub deps *", "dart pub get", "dart pub add *", "dart pub remove *", "dart pub upgrade *", "dart pub outdated", "dart pub deps *"},
 		except: elsewhere},
+	{commands: []string{"uv pip *"}, except: elsewhere + " --python -p"},
 }}
 
-// withRunners returns commands of Node's development, and each as a program of packages runs it.
-func withRunners(commands ...string) (all []string) {
-	for _, runner := range []string{"", "npx ", "npx --no-install ", "npx -y ", "npx --yes ", "npm exec ", "npm exec -- ", "bunx ", "pnpm ", "pnpm exec ", "yarn ", "yarn exec "} {
+// nodeRunners and pythonModules are the beginnings of commands that run a program of a package.
+var (
+	nodeRunners   = []string{"", "npx ", "npx --no-install ", "npx -y ", "npx --yes ", "npm exec ", "npm exec -- ", "bunx ", "pnpm ", "pnpm exec ", "yarn ", "yarn exec "}
+	pythonModules = []string{"python -m ", "python3 -m "}
+)
+
+// startedBy returns each of the commands after each of the beginnings.
+func startedBy(beginnings []string, commands ...string) (all []string) {
+	for _, beginning := range beginnings {
 		for _, command := range commands {
-			all = append(all, runner+command)
+			all = append(all, beginning+command)
 		}
 	}
 	return all

@@ -16,7 +16,7 @@ import (
 // the workspaces whose first root is in Roots.
 type Entry struct {
 	Number    int    `json:"number"`              // the number by which users forget it
-	Principal string `json:"principal,omitempty"` // of a hosted user; "" for the user of the machine
+	Principal string `json:"principal,omitempty"` // see hosted
 	Tool      string `json:"tool"`
 	Subject
 	Roots []string  `json:"roots"`
@@ -27,8 +27,8 @@ func (e *Entry) covers(principal, tool string, subject Subject, root string) boo
 	return e.Principal == hosted(principal) && e.Tool == subject.of(tool) && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
 }
 
-// hosted returns the principal of a hosted user, whose id has a colon, and "" for the user of the
-// machine, who has several: of stdio, and of the one token of an HTTP server.
+// hosted returns a principal of http --tokens, whose ID has a colon. It returns "" for all others,
+// which belong to the user of the machine.
 func hosted(principal string) string {
 	if strings.Contains(principal, ":") {
 		return principal

@@ -38,8 +38,9 @@ const (
 const unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 // Serve serves a request whose path begins with Path. principal is the ID of the principal whose
-// triggers need no signature; "" for none. If the signature is missing or wrong, or no trigger has the name, Serve
-// does not answer: it returns the text for an answer with status 401. Otherwise it returns "".
+// triggers need no signature; "" for none. If the signature is missing or wrong, or no trigger has
+// the name, Serve does not answer: it returns the text for an answer with status 401. Otherwise it
+// returns "".
 func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal string) (refusal string) {
 	sum, signed := signature(req)
 	trusted := principal != ""

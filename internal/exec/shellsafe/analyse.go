@@ -151,7 +151,7 @@ type Command struct {
 	// allowing that one covers it.
 	Inner bool
 	// Allowable reports that a rule may allow the command as written. Repeated reports that
-	// this is so but for a loop over words, or time, in which it is.
+	// a rule might, if the command were not in a loop over words or after time.
 	Allowable, Repeated bool
 	// ReadOnly reports that the command only reads even as written, without the
 	// additions of Script.

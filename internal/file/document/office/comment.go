@@ -74,7 +74,7 @@ func commentText(place, author, text string) string {
 	return "comment" + clean(place) + " by " + clean(firstOf(author, "no author")) + ": " + strings.Join(strings.Fields(clean(text)), " ")
 }
 
-// mostNotes is the limit of comments, links and text boxes that are told of a sheet.
+// mostNotes is the limit of comments, links and text boxes in the notes of a sheet.
 const mostNotes = 200
 
 // beside returns what a sheet has beside its cells: links, by the place of the cell,

@@ -62,8 +62,8 @@ func (p *paragraph) formField(t *tokens) error {
 	return err
 }
 
-// symbol returns a character of a font of symbols, by its code in hexadecimal. Such codes
-// are those of the font from F000.
+// symbol returns a character of a font of symbols. code is hexadecimal; F000 to F0FF are the codes
+// of the font itself.
 func symbol(font, code string) string {
 	n, err := strconv.ParseUint(code, 16, 32)
 	if err != nil {

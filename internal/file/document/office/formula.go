@@ -45,7 +45,7 @@ func (o operands) one(name string) string {
 	return s
 }
 
-// after returns an operand behind a sign, or nothing.
+// after returns a sign with an operand, or "" if there is none.
 func (o operands) after(sign, name string) string {
 	if s := o.one(name); s != "" {
 		return sign + s
@@ -53,7 +53,7 @@ func (o operands) after(sign, name string) string {
 	return ""
 }
 
-// property returns the value of a property, or what it is without one.
+// property returns the value of a property, or a default.
 func (o operands) property(name, without string) string {
 	if v := o[name]; v != nil {
 		return v[0]
