@@ -77,6 +77,7 @@ func TestOffice(t *testing.T) {
 		{"old.xls", "", "error: $ROOT/old.xls is an Excel file of the format before 2007 (.xls). Convert a copy, as with soffice --headless --convert-to xlsx, and read that."},
 		{"old.ppt", "", "error: $ROOT/old.ppt is a PowerPoint file of the format before 2007 (.ppt). Convert a copy, as with soffice --headless --convert-to pptx, and read that."},
 		{"locked.docx", "", "error: $ROOT/locked.docx is an Office file that is encrypted and needs a password. Ask the user for a copy without a password."},
+		{"locked.docx", `,"pages":"1"`, "error: $ROOT/locked.docx is an Office file that is encrypted and needs a password. Ask the user for a copy without a password."},
 	} {
 		l.want(tc.name, tc.args, tc.want)
 	}

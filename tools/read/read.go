@@ -187,7 +187,7 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	if kind == binaryFile && name == unknownType && r.older() {
 		kind = textFile
 	}
-	if err := r.checkProperties(kind); err != nil {
+	if err := r.checkProperties(kind); err != nil && kind != binaryFile { // which no property helps
 		return Output{}, err
 	}
 	switch kind {
