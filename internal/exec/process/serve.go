@@ -56,6 +56,7 @@ func Serve(confine Confine) int {
 	// In the command, caught signals have their default action again.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals)
+	catchReserved()
 	c := &channel{}
 	var first order
 	if err := c.receive(&first); err != nil || first.Setup == nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,6 +103,35 @@ func closeInherited() {
 			_ = unix.Close(fd)
 		}
 	}
+}
+
+// catchReserved catches the signals that C libraries reserve and that package signal
+// leaves at their default action, the end of the process. Being the first process of a
+// PID namespace does not protect from them: the kernel ends a process with several
+// threads while its main thread blocks the signal, and the runtime does block all
+// signals while it creates a thread. Ignored signals, unlike caught ones, would be
+// ignored in the command too.
+func catchReserved() {
+	// The kernel's sigaction: handler, flags, restorer, and mask.
+	var action [5]uintptr
+	rtSigaction(unix.SIGUSR1, nil, &action)
+	action[0] = reflect.ValueOf(returns).Pointer()
+	for _, sig := range []syscall.Signal{32, 34} {
+		rtSigaction(sig, &action, nil)
+	}
+}
+
+// returns is a handler of signals. It runs without a goroutine, so it must stay empty.
+//
+//go:nosplit
+//go:norace
+func returns() {}
+
+// rtSigaction sets the action of a signal, and returns the former one in old.
+func rtSigaction(sig syscall.Signal, action, old *[5]uintptr) {
+	const setSize = 8 // of the kernel's set of signals
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(action)),
+		uintptr(unsafe.Pointer(old)), setSize, 0, 0)
 }
 
 // close protects this process from the command, as the last step before the start.
