@@ -59,6 +59,7 @@ type Config struct {
 	Roots      []string           // workspace folders, absolute; Settings may add more
 	State      string             // state folder, absolute; it need not exist
 	Closed     []string           // additional files and folders that no tool may access, absolute
+	Base, Own  []string           // folders that no tool may access, and those in them that it may, canonical
 	Guarded    []string           // files and folders that no tool may change or replace, absolute
 	AddTo      string             // settings file to which texts ask the user to add a rule; "" means that of Settings, if there is one
 	Home       string             // the user's home folder; "" if there is none
@@ -162,14 +163,14 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	policyOf := func(c Config) *policy.Policy {
-		all := slices.Clone(closed)
+		all := slices.Concat(closed, c.Base)
 		for _, path := range c.Closed { // those of a reload were not resolved above
 			if canonical, err := workspace.Canonical(path); err == nil && !slices.Contains(all, path) {
 				all = append(all, path, canonical)
 			}
 		}
 		return policy.New(policy.Config{
-			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Opened: c.Own, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 		})
 	}
 	rules := policyOf(c)

@@ -69,6 +69,8 @@ type Options struct {
 	Preset   string      // one of settings.Presets; "": none
 	Model    string      // name of the model that is served; may be ""
 	Closed   []string    // files that no tool may access
+	Base     []string    // folders with the workspaces of others, which no tool may access; canonical
+	Own      []string    // folders in Base that are of this workspace; canonical
 
 	MaxConcurrency int // of the calls of one client
 	Cascade        pipeline.Cascade
@@ -116,7 +118,7 @@ type Plan struct {
 // NewPlan returns a plan. It has no side effects.
 func NewPlan(o Options) *Plan {
 	return &Plan{options: o, Config: Config{
-		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
+		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed), Base: o.Base, Own: o.Own,
 		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
 		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,

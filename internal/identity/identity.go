@@ -26,6 +26,9 @@ type Principal struct {
 	ID   string // unique, such as token:anna
 	Name string // for people
 	By   Hash   // of the token of the request; zero if it has none
+
+	Issuer string   // whole URL of the identity provider; "" without one
+	Groups []string // as the issuer names them
 }
 
 // Source finds the principal of a token.
