@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -117,7 +118,8 @@ type Assembly struct {
 	Mode      policy.Mode
 	Feed      *feed.Local // for the console; nil if the server serves no clients
 	ring      *feed.Ring
-	follower  *follower             // nil: the settings of the start hold
+	follower  *follower // nil: the settings of the start hold
+	tasks     *task.Registry
 	runners   map[bool]*hook.Runner // by whether their failures refuse calls
 	approvals *approval.Store
 	pipeline  *pipeline.Pipeline
@@ -129,7 +131,7 @@ type Assembly struct {
 // New puts a server together. Its only side effect is to open folders, which
 // Close closes. It logs a warning for each rule without effect.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers)}
+	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers), tasks: c.Console.Tasks}
 	if c.Upstream != nil {
 		a.closers = append(a.closers, c.Upstream)
 	}
@@ -247,6 +249,16 @@ func (a *Assembly) setServers(list []tools.Server) {
 	for _, err := range a.Registry.SetServers(list) {
 		a.log.Warn("a tool of another server is left out", "error", err.Error())
 	}
+}
+
+// Running returns the number of background tasks that run.
+func (a *Assembly) Running() (n int) {
+	for _, t := range a.tasks.All() {
+		if t.Status().State == task.Running {
+			n++
+		}
+	}
+	return n
 }
 
 // Explain returns what would happen to a call from a newly connected client,

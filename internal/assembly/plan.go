@@ -57,6 +57,14 @@ func (e Environment) ConnectTimeout() time.Duration {
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// Limits are limits of one principal. 0 means the usual limit, or none.
+type Limits struct {
+	Sessions int   `json:"sessions,omitempty"`
+	Commands int   `json:"commands,omitempty"` // that run
+	Tasks    int   `json:"tasks,omitempty"`    // that run
+	Output   int64 `json:"output,omitempty"`   // bytes of stored output, and of stored results, of all principals
+}
+
 // Options holds the options of a server with the built-in tools that the command line
 // sets. Paths are absolute.
 type Options struct {
@@ -71,6 +79,7 @@ type Options struct {
 	Closed   []string    // files that no tool may access
 	Base     []string    // folders with the workspaces of others, which no tool may access; canonical
 	Own      []string    // folders in Base that are of this workspace; canonical
+	Limits   Limits      // of one principal each
 
 	MaxConcurrency int // of the calls of one client
 	Cascade        pipeline.Cascade

@@ -33,12 +33,7 @@ func (f *figures) add(to *map[string]int, key string) {
 // Metrics serves the figures in the text format of Prometheus.
 func (f *Front) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		running := 0
-		for _, one := range f.all() {
-			if one.running() {
-				running++
-			}
-		}
+		running := len(f.Running())
 		g := &f.figures
 		g.mu.Lock()
 		defer g.mu.Unlock()

@@ -234,6 +234,9 @@ func expand(path, base, workspace string) string {
 	return strings.NewReplacer(inBase, base, inWorkspace, workspace).Replace(path)
 }
 
+// Len returns the number of rules.
+func (r *Rules) Len() int { return len(r.rules) }
+
 // Find returns the workspace of a principal. It returns false if no rule fits.
 func (r *Rules) Find(p identity.Principal) (*Spec, bool) {
 	i := slices.IndexFunc(r.rules, func(one rule) bool { return one.When.fits(p) })

@@ -300,6 +300,16 @@ func (w *workspace) endPrincipals(valid func(identity.Principal) bool) {
 	}
 }
 
+// Running returns the descriptions of the workspaces whose processes run.
+func (f *Front) Running() (out []*Spec) {
+	for _, w := range f.all() {
+		if w.running() {
+			out = append(out, w.spec)
+		}
+	}
+	return out
+}
+
 // recorded returns the principals of all workspaces.
 func (r *Rules) recorded() (all []identity.Principal) {
 	entries, err := os.ReadDir(r.Base + "/" + records)
