@@ -206,6 +206,9 @@ func (s *Server) EndPrincipals(valid func(identity.Principal) bool) {
 
 // limitOf returns the limit of a principal's sessions, which is also the limit of sessions of handles.
 func (s *Server) limitOf(principal string) int {
+	if s.Sessions > 0 {
+		return s.Sessions
+	}
 	if principal == identity.Default {
 		return maxSessions
 	}

@@ -93,6 +93,8 @@ type Config struct {
 	Summaries pipeline.Summaries // results that a model summarizes
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
+	Sessions  int                // limit of the sessions of one principal; 0: the usual one
+	Stored    int64              // limit of stored results, in bytes; 0: the usual one
 	Remote    bool               // clients reach the server over HTTP
 	Console   feed.Parts         // further parts of the console
 	Log       *slog.Logger
@@ -195,7 +197,7 @@ func (a *Assembly) assemble(c Config) error {
 	if c.Later != nil {
 		c.Later(a.Registry.Refresh)
 	}
-	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
+	store := results.New(filepath.Join(a.State, "results"), cmp.Or(c.Stored, results.Quota), time.Now)
 	a.closers = append(a.closers, store)
 	a.observe(&c)
 	a.Scheduler = concurrency.New(c.Scheduler)
@@ -228,7 +230,7 @@ func (a *Assembly) assemble(c Config) error {
 	}
 	a.describe(c, roots.Paths(), &config)
 	a.Server, err = server.New(server.Config{
-		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
+		Version: c.Version, Registry: a.Registry, Roots: roots, Sessions: c.Sessions, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: a.used(c), Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},

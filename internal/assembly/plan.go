@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -63,6 +64,14 @@ type Limits struct {
 	Commands int   `json:"commands,omitempty"` // that run
 	Tasks    int   `json:"tasks,omitempty"`    // that run
 	Output   int64 `json:"output,omitempty"`   // bytes of stored output, and of stored results, of all principals
+}
+
+// quota returns the limits of stored output; zero for the usual ones.
+func (l Limits) quota() (q spool.Quota) {
+	if l.Output > 0 {
+		q = spool.Quota{Task: min(l.Output, spool.DefaultQuota.Task), All: l.Output}
+	}
+	return q
 }
 
 // Options holds the options of a server with the built-in tools that the command line
@@ -130,7 +139,7 @@ func NewPlan(o Options) *Plan {
 		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed), Base: o.Base, Own: o.Own,
 		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
-		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,
+		Sessions: o.Limits.Sessions, Stored: o.Limits.Output, Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,
 	}}
 }
 

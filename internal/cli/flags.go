@@ -160,7 +160,11 @@ func (c *common) logger(host *Host) (*slog.Logger, io.Closer, error) {
 		}
 		out, closer = f, f
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), closer, nil
+	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
+	if c.inherited != nil {
+		log = log.With("workspace", c.inherited.Name)
+	}
+	return log, closer, nil
 }
 
 // workspaceDirs returns the roots: the named folders, or without any the folder that the client or

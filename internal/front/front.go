@@ -133,26 +133,34 @@ func (f *Front) Trigger(w http.ResponseWriter, r *http.Request, principal string
 // toWorkspace passes a request on.
 func (f *Front) toWorkspace(w http.ResponseWriter, r *http.Request, spec *Spec, by identity.Principal, path string, body []byte) {
 	space, err := f.workspace(spec)
-	var p process
-	if err == nil {
-		p, err = space.enter(r.Context(), by)
+	for err == nil {
+		var p process
+		if p, err = space.enter(r.Context(), by); err != nil {
+			break
+		}
+		f.figures.passed(spec.Name)
+		sent := func() bool {
+			defer space.leave()
+			return f.pass(w, r, p, by, path, body)
+		}()
+		if sent {
+			return
+		}
+		select { // nothing was sent: it has ended
+		case <-p.done():
+		case <-r.Context().Done():
+			return
+		}
 	}
 	var no *refusal
 	switch {
 	case errors.As(err, &no):
 		f.refuse(w, body, no)
-		return
-	case r.Context().Err() != nil:
-		return
-	case err != nil:
+	case r.Context().Err() == nil:
 		f.Log.Error("a workspace could not be started", "workspace", spec.Name, "error", err.Error())
 		f.refuse(w, body, &refusal{reason: "start", status: http.StatusServiceUnavailable, code: codeOverload, wait: time.Second,
 			text: "the workspace of this user could not be started; tell the operator, whose log has the reason"})
-		return
 	}
-	defer space.leave()
-	f.figures.passed(spec.Name)
-	f.pass(w, r, p, by, path, body)
 }
 
 // EndPrincipals ends the sessions of principals for which valid returns false.

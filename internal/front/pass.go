@@ -37,22 +37,29 @@ func header(r *http.Request, by identity.Principal) http.Header {
 	return h
 }
 
-// pass passes a request on to a process, and its answer back while it arrives.
-func (f *Front) pass(w http.ResponseWriter, r *http.Request, p process, by identity.Principal, path string, body []byte) {
+// errNotSent means that a process takes no connections any more.
+var errNotSent = errors.New("connecting to a workspace")
+
+// pass passes a request on to a process, and its answer back while it arrives. It returns false, and
+// does not answer, if the process takes no connections any more.
+func (f *Front) pass(w http.ResponseWriter, r *http.Request, p process, by identity.Principal, path string, body []byte) (sent bool) {
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, "http://workspace"+path, bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
-		return
+		return true
 	}
 	out.Header = header(r, by)
 	in, err := p.roundTrip(out)
+	if errors.Is(err, errNotSent) {
+		return false
+	}
 	if err != nil {
 		if r.Context().Err() == nil {
 			f.Log.Warn("a workspace did not answer", "error", err.Error())
 			f.refuse(w, body, &refusal{reason: "ended", status: http.StatusServiceUnavailable, code: codeOverload, wait: time.Second,
 				text: "the workspace ended before this was done; look at what is done before sending it again"})
 		}
-		return
+		return true
 	}
 	defer in.Body.Close()
 	for name, values := range in.Header {
@@ -65,6 +72,7 @@ func (f *Front) pass(w http.ResponseWriter, r *http.Request, p process, by ident
 		f.Log.Debug("an answer of a workspace was not passed on as a whole", "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take it for complete
 	}
+	return true
 }
 
 // relay copies the body of an answer. What is not known to end soon is sent on as it arrives.

@@ -154,7 +154,7 @@ func (c *child) dial() (net.Conn, error) {
 	_, _, err = c.control.WriteMsgUnix([]byte{0}, unix.UnixRights(int(theirs.Fd())), nil)
 	c.mu.Unlock()
 	if err != nil {
-		return nil, fmt.Errorf("connecting to a workspace: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	return net.FileConn(ours)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -93,12 +94,16 @@ func ParseRules(file string, text []byte) (*Rules, error) {
 		return fmt.Errorf("line %d of %s: %s", 1+bytes.Count(text[:offset], []byte("\n")), plain.Line(file), fmt.Sprintf(format, args...))
 	}
 	if err := strictjson.Check(text, 16); err != nil {
-		return nil, fmt.Errorf("%s: %s", plain.Line(file), strictjson.Describe(err, "the file"))
+		line := 1
+		if e, ok := errors.AsType[*strictjson.Error](err); ok {
+			line = e.Line
+		}
+		return nil, fmt.Errorf("line %d of %s: %s", line, plain.Line(file), strictjson.Describe(err, "the file"))
 	}
 	var top struct {
-		Version int
-		Base    string
-		Rules   []json.RawMessage
+		Version int               `json:"version"`
+		Base    string            `json:"base"`
+		Rules   []json.RawMessage `json:"rules"`
 	}
 	if offset, err := decode(text, &top, map[string][]string{"version": nil, "base": nil, "rules": nil}); err != nil {
 		return nil, fail(offset, "%v", err)
@@ -155,7 +160,7 @@ func decode(text []byte, to any, keys map[string][]string) (offset int, err erro
 		}
 	}
 	if err := json.Unmarshal(text, to); err != nil {
-		wrong, ok := err.(*json.UnmarshalTypeError)
+		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if !ok {
 			return 0, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 		}

@@ -87,6 +87,10 @@ func (w *workspace) enter(ctx context.Context, by identity.Principal) (process, 
 	for {
 		w.mu.Lock()
 		p, change := w.process, w.changing
+		if p != nil && ended(p) {
+			w.crashed(p)
+			p = nil
+		}
 		switch {
 		case w.closed:
 			w.mu.Unlock()
@@ -183,9 +187,23 @@ func (w *workspace) watch(p process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.process == p {
-		w.process = nil
-		w.f.figures.crashed()
-		w.f.Log.Error("a workspace ended by itself; its sessions are gone", "workspace", w.spec.Name, "how", p.how())
+		w.crashed(p)
+	}
+}
+
+// crashed forgets a process that has ended by itself. The caller holds mu.
+func (w *workspace) crashed(p process) {
+	w.process = nil
+	w.f.figures.crashed()
+	w.f.Log.Error("a workspace ended by itself; its sessions are gone", "workspace", w.spec.Name, "how", p.how())
+}
+
+func ended(p process) bool {
+	select {
+	case <-p.done():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -229,7 +247,7 @@ func (w *workspace) endIdle() {
 	if w.process != p || w.active > 0 || w.closed {
 		return
 	}
-	if err != nil || strings.TrimSpace(busy) != "" {
+	if err != nil || strings.TrimSpace(busy) != "" || len(stored(w.spec.State, "schedules.json", "schedules", "id")) > 0 {
 		w.rest()
 		return
 	}
