@@ -114,12 +114,16 @@ func (f *Front) Serve(w http.ResponseWriter, r *http.Request, read func() ([]byt
 func (f *Front) Trigger(w http.ResponseWriter, r *http.Request, principal string, read func() ([]byte, bool)) (unauthorized string) {
 	name, hook, ok := cutTwo(r.URL.Path[len(trigger.Path):])
 	spec := f.known(name)
-	if !ok || spec == nil || principal == "" && r.Header.Get(trigger.Header) == "" {
-		return trigger.Unsigned
+	var space *workspace
+	if ok && spec != nil && (principal != "" || r.Header.Get(trigger.Header) != "") {
+		space, _ = f.workspace(spec)
 	}
-	space, err := f.workspace(spec)
-	if err != nil || !space.running() && !contains(stored(spec.State, "triggers.json", "triggers", "name"), hook) {
-		return trigger.Unsigned
+	if space == nil || !space.running() && !contains(stored(spec.State, "triggers.json", "triggers", "name"), hook) {
+		if principal == "" {
+			return trigger.Unsigned
+		}
+		http.Error(w, trigger.Unknown(hook), http.StatusNotFound)
+		return ""
 	}
 	body, ok := read()
 	if !ok {

@@ -316,44 +316,46 @@ func (f *fixture) stream(ctx context.Context, user string) {
 // TestIdle ends processes that are not used, and no others.
 func TestIdle(t *testing.T) {
 	f := newFixture(t, "")
-	f.Idle = time.Millisecond
-	busy := f.base + "/bob/state/busy"
-	if err := os.MkdirAll(filepath.Dir(busy), 0o700); err != nil {
-		t.Fatal(err)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(f.base+"/anna/state/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(busy, []byte("1 task"), 0o600); err != nil {
-		t.Fatal(err)
+	pid := f.see("anna", "/mcp", ping).PID
+	alive := func(why string) {
+		t.Helper()
+		f.of["anna"].endIdle() // as if the time were over
+		if now := f.see("anna", "/mcp", ping).PID; now != pid {
+			t.Fatal("it ended " + why)
+		}
 	}
-	bob := f.see("bob", "/mcp", ping).PID
 	ctx, cancel := context.WithCancel(t.Context())
 	f.stream(ctx, "anna")
-	ended := func(user string) func() bool { return func() bool { return !f.of[user].running() } }
-	f.of["anna"].endIdle() // as if the time were over: it does nothing during a request
-	if ended("anna")() {
-		t.Error("ended during a stream")
-	}
+	alive("during a stream")
 	cancel()
-	f.until("the end of an unused process", ended("anna"))
-	if _, err := os.Stat(f.base + "/anna/state/cancelled"); err != nil {
-		t.Error("the end of the client's connection did not reach the process")
+	f.until("the end of the connection reaches the process", func() bool {
+		_, err := os.Stat(f.base + "/anna/state/cancelled")
+		return err == nil
+	})
+	write("busy", "1 task")
+	alive("while a task runs")
+	write("schedules.json", `{"version":1,"last":1,"schedules":[{"id":"d1"}]}`)
+	write("busy", "")
+	alive("with a durable schedule")
+	write("schedules.json", `{"version":1,"last":1,"schedules":[]}`)
+	f.until("the end", func() bool { f.of["anna"].endIdle(); return !f.of["anna"].running() })
+	if now := f.see("anna", "/mcp", ping).PID; now == pid {
+		t.Error("it was not started again")
 	}
-	if now := f.see("bob", "/mcp", ping).PID; now != bob {
-		t.Error("ended while a task runs")
-	}
-	if err := os.WriteFile(f.base+"/bob/state/schedules.json", []byte(`{"version":1,"last":1,"schedules":[{"id":"d1"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(busy); err != nil {
-		t.Fatal(err)
-	}
-	f.of["bob"].endIdle()
-	if now := f.see("bob", "/mcp", ping).PID; now != bob {
-		t.Error("ended with a durable schedule")
-	}
-	if err := os.Remove(f.base + "/bob/state/schedules.json"); err != nil {
-		t.Fatal(err)
-	}
-	f.until("the end", ended("bob"))
+}
+
+// TestIdleTime ends a process some time after its last request.
+func TestIdleTime(t *testing.T) {
+	f := newFixture(t, "")
+	f.Idle = time.Millisecond // before the first request
+	f.see("anna", "/mcp", ping)
+	f.until("the end", func() bool { return !f.of["anna"].running() })
 }
 
 // TestLimits checks the limits of a principal.

@@ -70,7 +70,7 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal str
 		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
 		return ""
 	case t == nil && trusted:
-		refuse(w, "there is no trigger "+plain.Key(name), http.StatusNotFound)
+		refuse(w, Unknown(name), http.StatusNotFound)
 		return ""
 	case t == nil:
 		return Unsigned
@@ -86,6 +86,9 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal str
 	}
 	return ""
 }
+
+// Unknown returns the text for a name that no trigger of a principal has.
+func Unknown(name string) string { return "there is no trigger " + plain.Key(name) }
 
 var tooLarge = fmt.Sprintf("the body has more than %d bytes", MaxBody)
 
