@@ -47,6 +47,8 @@ func (b *binding) common(o *binding) *binding {
 // whose name is not literal.
 func constants(f *syntax.File) map[string]bool {
 	sites, sure := map[string]int{}, true
+	var heads []string                    // variables that begin the name of a command
+	values := map[string][]*syntax.Word{} // of the sites
 	assign := func(as []*syntax.Assign, n int) {
 		for _, a := range as {
 			if a.Name == nil || a.Append || a.Index != nil || a.Array != nil || a.Naked {
@@ -54,6 +56,7 @@ func constants(f *syntax.File) map[string]bool {
 				continue
 			}
 			sites[a.Name.Value] += n
+			values[a.Name.Value] = append(values[a.Name.Value], a.Value)
 		}
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -64,7 +67,11 @@ func constants(f *syntax.File) map[string]bool {
 				break
 			}
 			assign(n.Assigns, 2)
-			sure = sure && !setsVariables(n.Args)
+			if name := head(n.Args[0]); name != "" {
+				heads = append(heads, name)
+			} else {
+				sure = sure && !setsVariables(n.Args)
+			}
 		case *syntax.DeclClause:
 			assign(n.Args, 1)
 			sure = sure && n.Variant.Value == "export"
@@ -72,6 +79,7 @@ func constants(f *syntax.File) map[string]bool {
 			l, ok := n.Loop.(*syntax.WordIter)
 			if sure = sure && ok && !n.Select; ok {
 				sites[l.Name.Value]++
+				values[l.Name.Value] = append(values[l.Name.Value], l.Items...)
 			}
 		case *syntax.ParamExp:
 			sure = sure && !n.Excl && n.Index == nil && n.Slice == nil && (isValue(n) || n.Exp == nil || !has("= :=", n.Exp.Op.String()))
@@ -89,7 +97,7 @@ func constants(f *syntax.File) map[string]bool {
 		}
 		return sure
 	})
-	if !sure {
+	if !sure || sites["IFS"] > 0 {
 		return nil
 	}
 	once := map[string]bool{}
@@ -98,7 +106,36 @@ func constants(f *syntax.File) map[string]bool {
 			once[name] = true
 		}
 	}
+	for _, name := range heads {
+		if !once[name] || slices.ContainsFunc(values[name], func(x *syntax.Word) bool {
+			return x == nil || strings.ContainsAny(plain(x), " \t\n") || setsVariables([]*syntax.Word{x})
+		}) {
+			return nil
+		}
+	}
 	return once
+}
+
+// head returns the variable whose value is a whole word, or its first folder; "" if there is none.
+func head(x *syntax.Word) string {
+	parts := x.Parts
+	if q, ok := parts[0].(*syntax.DblQuoted); ok && len(parts) == 1 {
+		parts = q.Parts
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	p, ok := parts[0].(*syntax.ParamExp)
+	if !ok || !isValue(p) || p.Exp != nil || p.Length {
+		return ""
+	}
+	if len(parts) == 1 {
+		return p.Param.Value
+	}
+	if l, ok := parts[1].(*syntax.Lit); ok && len(parts) == 2 && strings.HasPrefix(l.Value, "/") {
+		return p.Param.Value
+	}
+	return ""
 }
 
 // shellVariables lists variables that bash sets, or whose values it changes, beside the names that

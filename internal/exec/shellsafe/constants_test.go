@@ -29,39 +29,43 @@ func TestKnownWords(t *testing.T) {
 		`cp a{,.old}`:                                          `cp a a.old`,
 		`ls ~/{a,b}`:                                           `ls ~/a ~/b`,
 		`echo "$(x=a; ls $x)"`:                                 `echo $(x=a; ls $x)|x=a|ls a`,
+		`b=./x; $b a; "$b/c" d`:                                `b=./x|./x a|./x/c d`,
 		// The rest is not known.
-		`ls $d; d=src`:                         `ls $d|d=src`,
-		`d=a; d=b; ls $d`:                      `d=a|d=b|ls $d`,
-		`d=a; [ -f x ] && d=b; ls $d`:          `d=a|[ -f x ]|d=b|ls $d`,
-		`false && d=a; ls $d`:                  `false|d=a|ls $d`,
-		`p || d=a; ls $d`:                      `p|d=a|ls $d`,
-		`d=a | cat; ls $d`:                     `d=a|cat|ls $d`,
-		`(d=a); ls $d`:                         `d=a|ls $d`,
-		`d=a & ls $d`:                          `d=a|ls $d`,
-		`d=a p; ls $d`:                         `p|ls $d`,
-		`if p; then d=a; fi; ls $d`:            `p|d=a|ls $d`,
-		`for f in a b; do p; done; ls $f`:      `p|ls $f`,
-		`d=a; read d; ls $d`:                   `d=a|read d|ls $d`,
-		`d=a; eval x; ls $d`:                   `d=a|eval x|x|ls $d`,
-		`d=a; . ./x; ls $d`:                    `d=a|. ./x|ls $d`,
-		`d=a; printf -v d b; ls $d`:            `d=a|printf -v d b|ls $d`,
-		`d=a; $p d; ls $d`:                     `d=a|$p d|ls $d`,
-		`declare -i d; d=a; ls $d`:             `declare -i d|d=a|ls $d`,
-		`d=a; ls $((d=1)) $d`:                  `d=a|ls $((d=1)) $d`,
-		`d=a; p ${d:=b}; ls $d`:                `d=a|p ${d:=b}|ls $d`,
-		`f() { d=b; }; d=a; ls $d`:             `d=b|d=a|ls $d`,
-		`d='a b'; ls $d`:                       `d='a b'|ls $d`,
-		`d=*; ls $d`:                           `d=*|ls $d`,
-		`d=a; p {d}>x; ls $d`:                  `d=a|p|ls $d`,
-		`RANDOM=5; ls $RANDOM`:                 `RANDOM=5|ls $RANDOM`,
-		`d=a; sh -c 'ls $d'`:                   `d=a|sh -c ls $d|ls $d`,
-		`for f in *.go; do cat $f; done`:       `cat $f`,
-		`for f in *.go; do cat "$f.old"; done`: `cat $f.old`,
-		`for f in $(ls); do cat "$f"; done`:    `ls|cat $f`,
-		`ls {a,$b}`:                            `ls {a,$b}`,
-		`ls {a..c}`:                            `ls {a..c}`,
-		`ls '{a,b}'`:                           `ls {a,b}`,
-		`set +B; ls {a,b}`:                     `set +B|ls {a,b}`,
+		`b=read; d=a; $b d; ls $d`:                   `b=read|d=a|$b d|ls $d`,
+		`b=re; d=a; ${b}ad d; ls $d`:                 `b=re|d=a|${b}ad d|ls $d`,
+		`for b in x read; do d=a; $b d; ls $d; done`: `d=a|$b d|ls $d`,
+		`ls $d; d=src`:                               `ls $d|d=src`,
+		`d=a; d=b; ls $d`:                            `d=a|d=b|ls $d`,
+		`d=a; [ -f x ] && d=b; ls $d`:                `d=a|[ -f x ]|d=b|ls $d`,
+		`false && d=a; ls $d`:                        `false|d=a|ls $d`,
+		`p || d=a; ls $d`:                            `p|d=a|ls $d`,
+		`d=a | cat; ls $d`:                           `d=a|cat|ls $d`,
+		`(d=a); ls $d`:                               `d=a|ls $d`,
+		`d=a & ls $d`:                                `d=a|ls $d`,
+		`d=a p; ls $d`:                               `p|ls $d`,
+		`if p; then d=a; fi; ls $d`:                  `p|d=a|ls $d`,
+		`for f in a b; do p; done; ls $f`:            `p|ls $f`,
+		`d=a; read d; ls $d`:                         `d=a|read d|ls $d`,
+		`d=a; eval x; ls $d`:                         `d=a|eval x|x|ls $d`,
+		`d=a; . ./x; ls $d`:                          `d=a|. ./x|ls $d`,
+		`d=a; printf -v d b; ls $d`:                  `d=a|printf -v d b|ls $d`,
+		`d=a; $p d; ls $d`:                           `d=a|$p d|ls $d`,
+		`declare -i d; d=a; ls $d`:                   `declare -i d|d=a|ls $d`,
+		`d=a; ls $((d=1)) $d`:                        `d=a|ls $((d=1)) $d`,
+		`d=a; p ${d:=b}; ls $d`:                      `d=a|p ${d:=b}|ls $d`,
+		`f() { d=b; }; d=a; ls $d`:                   `d=b|d=a|ls $d`,
+		`d='a b'; ls $d`:                             `d='a b'|ls $d`,
+		`d=*; ls $d`:                                 `d=*|ls $d`,
+		`d=a; p {d}>x; ls $d`:                        `d=a|p|ls $d`,
+		`RANDOM=5; ls $RANDOM`:                       `RANDOM=5|ls $RANDOM`,
+		`d=a; sh -c 'ls $d'`:                         `d=a|sh -c ls $d|ls $d`,
+		`for f in *.go; do cat $f; done`:             `cat $f`,
+		`for f in *.go; do cat "$f.old"; done`:       `cat $f.old`,
+		`for f in $(ls); do cat "$f"; done`:          `ls|cat $f`,
+		`ls {a,$b}`:                                  `ls {a,$b}`,
+		`ls {a..c}`:                                  `ls {a..c}`,
+		`ls '{a,b}'`:                                 `ls {a,b}`,
+		`set +B; ls {a,b}`:                           `set +B|ls {a,b}`,
 		`for f in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do p $f; done`: `p $f`,
 	} {
 		var got []string
@@ -86,11 +90,11 @@ func variables(r *rand.Rand) string {
 		return pick("$x", `"$x"`, "$y", `"$y"`, "${z}", "a$x", `"$x-$y"`, "{a,b}", "a{,b}", "{1..3}", "{01..3}", "{b,}{,a}", "{a,{b,1}}", "$x{a,b}", `{"$y",a}`, "a", "'b 1'", "{a}", "a,{b", "{a,b", "a}", "{..,a}", "{1..3..2}", "{3..1}", "''", "{,}", "x{a,'b}'}", "{a,b}=1", "~a")
 	}
 	value := func() string {
-		return pick("a", "b", "'a b'", "", `"a"`, "1", "$x", `"$y"`, "a=b", "{a,b}", "*", "a:~", "~")
+		return pick("a", "b", "p1", "read", "'a b'", "", `"a"`, "1", "$x", `"$y"`, "a=b", "{a,b}", "*", "a:~", "~")
 	}
 	var stmt func(depth int) string
 	stmt = func(depth int) string {
-		run := pick("p1", "p2", "p3") + " " + word() + pick("", " "+word())
+		run := pick("p1", "p2", "p3", "p1", "p2", "p3", "$x", `"$y"`, "${z}", "$x/") + " " + word() + pick("", " "+word())
 		set := name() + "=" + value()
 		switch k := r.IntN(16); {
 		case k < 5 || depth > 2:
@@ -127,7 +131,7 @@ func variables(r *rand.Rand) string {
 func TestConstants(t *testing.T) {
 	p := newProbes(t, "p1", "p2", "p3", "a", "b", "0", "1")
 	r := rand.New(rand.NewPCG(43, 44))
-	taken, want := 0, testscale.N(40, 1000)
+	taken, want := 0, testscale.N(15, 400)
 	for i := 0; taken < want && i < 400*want; i++ {
 		s := variables(r)
 		a := Analyse(s, Options{Dir: p.dir})
