@@ -19,17 +19,13 @@ import (
 // writeTime is the time in which a client must receive one part of an answer.
 const writeTime = 30 * time.Second
 
-// kept lists the headers of a request to /mcp that a workspace gets. The token is not one of them.
-var kept = []string{"Accept", "Content-Type", "Last-Event-Id", "User-Agent"}
-
-// dropped lists the headers that are not passed on with the request of a webhook.
-var dropped = []string{"Authorization", "Cookie", "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect"}
+// kept lists the headers of a request that a workspace gets, besides those of MCP. Tokens are in none.
+var kept = []string{"Accept", "Content-Type", "Last-Event-Id", "User-Agent", trigger.Header, "Content-Encoding"}
 
 func header(r *http.Request, by identity.Principal) http.Header {
 	h := http.Header{}
 	for name, values := range r.Header {
-		if webhook := strings.HasPrefix(r.URL.Path, trigger.Path); webhook && !slices.Contains(dropped, name) ||
-			!webhook && (slices.Contains(kept, name) || strings.HasPrefix(name, "Mcp-")) {
+		if slices.Contains(kept, name) || strings.HasPrefix(name, "Mcp-") {
 			h[name] = values
 		}
 	}
