@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/signal"
@@ -238,7 +240,11 @@ func workspaceCommand(host *Host) *cobra.Command {
 				return usageError{err}
 			}
 			host.detach()
-			c.closed, c.inherited, c.remote, c.runs = in.Closed, &in, true, true
+			c.closed = slices.DeleteFunc(in.Closed, func(path string) bool {
+				_, err := workspace.Canonical(path)
+				return errors.Is(err, fs.ErrPermission) // closed to the OS user of the process
+			})
+			c.inherited, c.remote, c.runs = &in, true, true
 			a, err := c.build(host, nil, drain)
 			if err != nil {
 				return fmt.Errorf("workspace %s: %w", plain.Line(in.Name), err)

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -53,6 +54,9 @@ func New(c Config) (*Front, error) {
 	f := &Front{Config: c, of: map[string]*workspace{}, meters: map[string]*meter{}}
 	if f.start == nil {
 		f.start = f.run
+	}
+	if info, err := os.Stat(c.Rules.Base); c.Rules.hasUsers() && err == nil && info.Mode().Perm()&0o001 == 0 {
+		return nil, fmt.Errorf("a rule has a user, who cannot enter %s; run chmod 711 on it", c.Rules.Base)
 	}
 	if c.Rules.limitsMachine() {
 		var err error

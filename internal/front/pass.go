@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,12 +40,10 @@ var errNotSent = errors.New("connecting to a workspace")
 // pass passes a request on to a process, and its answer back while it arrives. It returns false, and
 // does not answer, if the process takes no connections any more.
 func (f *Front) pass(w http.ResponseWriter, r *http.Request, p process, by identity.Principal, path string, body []byte) (sent bool) {
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, "http://workspace"+path, bytes.NewReader(body))
-	if err != nil {
-		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
-		return true
-	}
-	out.Header = header(r, by)
+	out := (&http.Request{
+		Method: r.Method, URL: &url.URL{Scheme: "http", Host: "workspace", Path: path}, Header: header(r, by),
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}).WithContext(r.Context())
 	in, err := p.roundTrip(out)
 	if errors.Is(err, errNotSent) {
 		return false

@@ -242,6 +242,10 @@ func expand(path, base, workspace string) string {
 // Len returns the number of rules.
 func (r *Rules) Len() int { return len(r.rules) }
 
+func (r *Rules) hasUsers() bool {
+	return slices.ContainsFunc(r.rules, func(one rule) bool { return one.User != "" })
+}
+
 // Find returns the workspace of a principal. It returns false if no rule fits.
 func (r *Rules) Find(p identity.Principal) (*Spec, bool) {
 	i := slices.IndexFunc(r.rules, func(one rule) bool { return one.When.fits(p) })

@@ -100,7 +100,7 @@ func (w *workspace) enter(ctx context.Context, by identity.Principal) (process, 
 			if w.idle != nil {
 				w.idle.Stop()
 			}
-			if len(w.seen) < maxSeen && by.By != (identity.Hash{}) {
+			if len(w.seen) < maxSeen && strings.HasPrefix(by.ID, named) {
 				w.seen[seen{by.ID, by.By}] = by
 			}
 			w.mu.Unlock()
