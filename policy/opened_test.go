@@ -14,7 +14,7 @@ func TestOpened(t *testing.T) {
 	})
 	for path, want := range map[string]policy.Behavior{
 		"/w/anna/work/a": policy.Allow, "/w/anna/home/a": policy.Ask, "/w/anna": policy.Ask, "/w/.tmp/a/b": policy.Ask, "/etc/hosts": policy.Ask,
-		"/w": policy.Deny, "/w/bob/work/a": policy.Deny, "/w/annab": policy.Deny, "/w/.tmp": policy.Deny, "/w/.tmp/b": policy.Deny, 
+		"/w": policy.Deny, "/w/bob/work/a": policy.Deny, "/w/annab": policy.Deny, "/w/.tmp": policy.Deny, "/w/.tmp/b": policy.Deny,
 		"/w/anna/state": policy.Deny, "/w/anna/state/token": policy.Deny, "/w/anna/work/../../bob": policy.Deny, "/w/.workspaces/anna.json": policy.Deny,
 	} {
 		for _, access := range []policy.Access{policy.Read, policy.Edit} {
