@@ -493,12 +493,12 @@ func TestGroups(t *testing.T) {
 	}
 	self := write("self", "1:name=systemd:/x\n0::/system.slice/toolset.service\n")
 	const own = "system.slice/toolset.service/"
-	for have, want := range map[string]string{"": "none of version 2", "cpu pids": "no controller memory"} {
-		if have != "" {
-			write(own+"cgroup.controllers", have)
+	for _, c := range []struct{ have, want string }{{"", "none of version 2"}, {"cpu pids", "no controller memory"}} {
+		if c.have != "" {
+			write(own+"cgroup.controllers", c.have)
 		}
-		if _, err := openGroups(mount, self); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", have, err)
+		if _, err := openGroups(mount, self); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.have, err)
 		}
 	}
 	write(own+"cgroup.controllers", "cpuset cpu io memory pids\n")
