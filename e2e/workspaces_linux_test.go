@@ -157,7 +157,17 @@ func TestWorkspaces(t *testing.T) {
 		t.Fatal("bob has no task")
 	}
 	long := regexp.MustCompile(regexp.QuoteMeta(state) + `/\S+`).FindString(bob.call("Bash", args{"command": "seq 20000; echo " + secret}))
-	bob.call("RemoteTrigger", args{"action": "create", "name": "ci", "durable": true})
+	create := args{"action": "create", "name": "ci", "durable": true}
+	bob.call("RemoteTrigger", create)
+	approve := exec.Command(binary(t), "approve", "1")
+	approve.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
+	if out, err := approve.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	made := parseTrigger(t, bob.call("RemoteTrigger", create))
+	if made.url != w.url+"/events/bob/ci" || post(t, made.url, made.secret, "x") != http.StatusAccepted || post(t, made.url, "wrong", "x") != http.StatusUnauthorized {
+		t.Errorf("the trigger of bob: %+v", made)
+	}
 	bob.call("CronCreate", args{"cron": "0 0 1 1 *", "prompt": secret, "durable": true})
 	if err := os.WriteFile(home+"/s.txt", []byte(secret), 0o600); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ type inherited struct {
 	Base   string          `json:"base"`
 	Own    []string        `json:"own"`
 	Closed []string        `json:"closed"`
-	Events string          `json:"events"` // address of its webhooks, without their path
+	Events string          `json:"events"` // address of its webhooks, without their names
 	Limits assembly.Limits `json:"limits"`
 }
 
@@ -77,7 +77,7 @@ func (o *httpOptions) serveWorkspaces(cmd *cobra.Command, host *Host, c *common,
 			Args: func(spec *front.Spec) []string {
 				l := spec.Limits
 				data, err := json.Marshal(inherited{
-					Name: spec.Name, Base: rules.Base, Own: []string{spec.Folder, spec.Temp}, Closed: closed, Events: s.base + trigger.Path + spec.Name,
+					Name: spec.Name, Base: rules.Base, Own: []string{spec.Folder, spec.Temp}, Closed: closed, Events: s.base + trigger.Path + spec.Name + "/",
 					Limits: assembly.Limits{Sessions: l.Sessions, Commands: l.Commands, Tasks: l.Tasks, Output: int64(l.OutputMB) << 20},
 				})
 				if err != nil {
@@ -253,7 +253,7 @@ func workspaceCommand(host *Host) *cobra.Command {
 			if a.mode == policy.ModeBypass {
 				return fmt.Errorf("workspace %s: the mode bypassPermissions is not for the users of a server; remove it from the settings", plain.Line(in.Name))
 			}
-			a.Triggers.ServedAt(in.Events)
+			a.Triggers.ServedIn(in.Events)
 			a.Appear()
 			memory.Limit()
 			a.started(ctx, "http")
