@@ -231,6 +231,7 @@ func TestTokens(t *testing.T) {
 		{"aud with a slash", claim("aud", identitytest.Audience+"/"), audience},
 		{"aud in capitals", claim("aud", strings.ToUpper(identitytest.Audience)), audience},
 		{"aud a number", claim("aud", 1), audience},
+		{"aud with a number", claim("aud", []any{identitytest.Audience, 1}), audience},
 		{"aud of the proxy", claim("aud", "proxy-id"), audience},
 		{"sub absent", claim("sub", nil), subject},
 		{"sub empty", claim("sub", ""), subject},

@@ -124,9 +124,9 @@ func (k *keys) current() *keySet {
 	return k.set
 }
 
-// find returns the function that finds the key with an id. An unknown one may be new: it fetches the
-// keys again, unless that was done just now.
-func (k *keys) find(ctx context.Context, kid string) (jwt.Keyfunc, problem) {
+// find returns the keys, if there is one with an id. An unknown one may be new: it fetches the keys
+// again, unless that was done just now.
+func (k *keys) find(ctx context.Context, kid string) (*keySet, problem) {
 	set := k.current()
 	if set == nil || !set.kids[kid] {
 		k.fetch(ctx)
@@ -138,7 +138,7 @@ func (k *keys) find(ctx context.Context, kid string) (jwt.Keyfunc, problem) {
 	case !set.kids[kid]:
 		return nil, badKey
 	}
-	return set.key, ""
+	return set, ""
 }
 
 // fetch fetches the keys, if the latest fetch was fetchEvery ago. It waits for a fetch in progress,

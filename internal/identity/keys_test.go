@@ -44,6 +44,11 @@ func TestKeys(t *testing.T) {
 			t.Error(err)
 		}
 		old := token("ES256")
+		for range 2 {
+			if p, got := v.Verify(t.Context(), old); got != "" || p.ID != i.URL+":anna" {
+				t.Errorf("%+v %q", p, got)
+			}
+		}
 		time.Sleep(fetchEvery)
 		i.Rotate("ES256b")
 		check("a new key", "ES256b", "", 2)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -60,7 +61,21 @@ type Verifier struct {
 	Assertions bool
 
 	issuers map[string]*keys
+
+	mu       sync.Mutex
+	verified map[Hash]verified // tokens that were verified just now
 }
+
+// verified is the result for a token. It holds while its issuer has the same keys.
+type verified struct {
+	principal Principal
+	keys      *keys
+	set       *keySet
+	until     time.Time
+}
+
+// hold limits how long the result for a token is used again, and maxHeld their number.
+const hold, maxHeld = time.Minute, 10_000
 
 // Verify returns the principal of a token, or why it is refused. The checks are in the order of their
 // cost: what is not signed is looked at only to find the key.
@@ -68,22 +83,46 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Principal, problem
 	if len(token) > MaxToken {
 		return Principal{}, tooLong
 	}
+	by := hashOf(token)
+	v.mu.Lock()
+	known, ok := v.verified[by]
+	v.mu.Unlock()
+	if ok && time.Now().Before(known.until) && known.keys.current() == known.set {
+		return known.principal, ""
+	}
 	issuer, kid, p := v.look(token)
 	if p != "" {
 		return Principal{}, p
 	}
 	keys := v.issuers[issuer]
-	key, p := keys.find(ctx, kid)
+	set, p := keys.find(ctx, kid)
 	if p != "" {
 		return Principal{}, p
 	}
 	claims := jwt.MapClaims{}
-	_, err := jwt.ParseWithClaims(token, claims, key, jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithIssuer(issuer),
+	_, err := jwt.ParseWithClaims(token, claims, set.key, jwt.WithValidMethods(algorithms), jwt.WithStrictDecoding(), jwt.WithIssuer(issuer),
 		jwt.WithAudience(v.Audiences...), jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway))
 	if err != nil {
 		return Principal{}, problemOf(err)
 	}
-	return v.principal(issuer, claims, hashOf(token))
+	principal, p := v.principal(issuer, claims, by)
+	if p == "" {
+		v.remember(verified{principal, keys, set, time.Now().Add(hold)})
+	}
+	return principal, p
+}
+
+// remember stores the result for a token. What is stored is dropped when there is too much of it.
+func (v *Verifier) remember(of verified) {
+	if of.principal.Until.Before(of.until) {
+		of.until = of.principal.Until
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.verified == nil || len(v.verified) >= maxHeld {
+		v.verified = map[Hash]verified{}
+	}
+	v.verified[of.principal.By] = of
 }
 
 // look finds issuer and key of a token that is not verified yet, and refuses what no token of an
@@ -148,6 +187,9 @@ func text(raw json.RawMessage) (s string) {
 
 // problemOf returns the problem of a token that the library refuses.
 func problemOf(err error) problem {
+	if (errors.Is(err, jwt.ErrTokenRequiredClaimMissing) || errors.Is(err, jwt.ErrInvalidType)) && strings.Contains(err.Error(), "aud ") {
+		return badAudience
+	}
 	for _, c := range []struct {
 		is  error
 		why problem
@@ -164,9 +206,6 @@ func problemOf(err error) problem {
 		if errors.Is(err, c.is) {
 			return c.why
 		}
-	}
-	if errors.Is(err, jwt.ErrTokenRequiredClaimMissing) && strings.Contains(err.Error(), "aud") {
-		return badAudience
 	}
 	return badTimes
 }
