@@ -51,6 +51,10 @@ func TestIdentities(t *testing.T) {
 	}
 	var used []string
 	bearer := func(claims map[string]any) http.Header {
+		if claims == nil {
+			claims = map[string]any{}
+		}
+		claims["name"] = "Anna"
 		used = append(used, i.Token(claims))
 		return http.Header{"Authorization": {"Bearer " + used[len(used)-1]}}
 	}
@@ -91,7 +95,7 @@ func TestIdentities(t *testing.T) {
 	if !strings.Contains(answer, "PATH=") {
 		t.Error(answer)
 	}
-	assertion := i.Token(map[string]any{"aud": "proxy", "jti": "3"})
+	assertion := i.Token(map[string]any{"aud": "proxy", "name": "Anna"})
 	used = append(used, assertion)
 	if status, _, text := send("POST", q.url, in(http.Header{"X-Assertion": {assertion}, "Authorization": {"Basic cHJveHk6c2VjcmV0"}}), call); status != http.StatusOK {
 		t.Error("the same user by the header of the proxy:", status, text)
@@ -103,7 +107,7 @@ func TestIdentities(t *testing.T) {
 		t.Error("an expired token:", status, text)
 	}
 	send("POST", q.url+"?access_token="+used[0], nil, call)
-	if audit, _ := os.ReadFile(file("audit2")); strings.Count(string(audit), `"principal":"`+i.URL+`:anna"`) != 2 {
+	if audit, _ := os.ReadFile(file("audit2")); strings.Count(string(audit), `"principal":"`+i.URL+`:anna","user":"Anna"`) != 2 {
 		t.Errorf("the audit log: %s", audit)
 	}
 	files := 0

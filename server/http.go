@@ -154,7 +154,7 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	sessions.transport = transport
 	mux := http.NewServeMux()
 	serve := func(path string, p *session.Profile) {
-		mux.Handle(path, &endpoint{s: s, sessions: sessions, transport: transport, bodies: s.bodies, profile: p, streams: streams, resource: h.Resource})
+		mux.Handle(path, &endpoint{s: s, sessions: sessions, transport: transport, bodies: s.bodies, profile: p, streams: streams})
 	}
 	serve("/mcp", s.Profile)
 	var names []string
@@ -207,7 +207,6 @@ type endpoint struct {
 	bodies    *bodyBudget
 	profile   *session.Profile // of its sessions; nil: all tools
 	streams   context.Context  // ends when listening streams must end
-	resource  *identity.Resource
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +226,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if lacks := e.lackedScope(r, m); lacks != "" {
-		writeRefusal(w, e.resource.Insufficient(lacks))
+		writeRefusal(w, identity.From(r.Context()).Insufficient(lacks))
 		return
 	}
 	modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))

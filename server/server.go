@@ -217,8 +217,12 @@ type conversation struct {
 
 // open starts a conversation. A stateless one lasts for one request and shares
 // the stored results of its principal. p is its profile; nil: all tools.
-func (s *Server) open(principal string, stateless bool, p *session.Profile) *conversation {
-	c := s.openWith(session.Config{Principal: principal, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p, Reads: s.reads})
+func (s *Server) open(by identity.Principal, stateless bool, p *session.Profile) *conversation {
+	name := ""
+	if by.Issuer != "" { // else the ID has it
+		name = by.Name
+	}
+	c := s.openWith(session.Config{Principal: by.ID, User: name, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p, Reads: s.reads})
 	if s.Resume != nil && !stateless {
 		if m := s.Resume(c.session.View()); m != nil {
 			c.session.Apply(session.Effect{Move: m})

@@ -36,12 +36,14 @@ type Hash [sha256.Size]byte
 
 // Principal is whoever a request acts for.
 type Principal struct {
-	ID     string    // unique, such as token:anna
-	Name   string    // for people
-	Groups []string  // that the identity provider names
-	Scopes []string  // of the token; nil: it does not limit what the principal may do
-	Until  time.Time // when the token expires; zero: it does not
-	By     Hash      // of the token of the request; zero if it has none
+	ID       string    // unique, such as token:anna
+	Name     string    // for people
+	Issuer   string    // whole URL of the identity provider; "" without one
+	Groups   []string  // as the issuer names them
+	Scopes   []string  // of the token; nil: it does not limit what the principal may do
+	Resource string    // Resource.URL if the token is one for that; else ""
+	Until    time.Time // when the token expires; zero: it does not
+	By       Hash      // of the token of the request; zero if it has none
 }
 
 // May reports whether the principal has a scope.
@@ -147,6 +149,7 @@ func (u *Users) Authenticate(r *http.Request) (Principal, *Refusal) {
 	}
 	if u.Issuers != nil && token != "" && (u.Tokens == nil || strings.Count(token, ".") == 2) {
 		p, problem := u.Issuers.Verify(r.Context(), token)
+		p.Resource = u.Resource.URL
 		return p, u.refusal(problem, "")
 	}
 	if u.Tokens != nil && token != "" && len(token) <= MaxToken {
@@ -211,12 +214,12 @@ func (r *Resource) challenge(code, description string) string {
 	return c
 }
 
-// Insufficient returns the refusal of a request for which a principal lacks a scope. r may be nil.
-func (r *Resource) Insufficient(scope string) *Refusal {
+// Insufficient returns the refusal of a request for which the principal lacks a scope.
+func (p Principal) Insufficient(scope string) *Refusal {
 	text := "the token lacks the scope " + scope
 	f := &Refusal{Status: http.StatusForbidden, Text: text + ", which this request needs; get a token with it", Challenge: bare + `, error="insufficient_scope"`}
-	if r != nil {
-		f.Challenge = r.challenge("insufficient_scope", text)
+	if p.Resource != "" {
+		f.Challenge = (&Resource{URL: p.Resource}).challenge("insufficient_scope", text)
 	}
 	return f
 }

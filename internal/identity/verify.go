@@ -233,7 +233,7 @@ func (v *Verifier) principal(issuer string, claims jwt.MapClaims, by Hash) (Prin
 	case !ok:
 		return Principal{}, badScope
 	}
-	p := Principal{ID: issuer + ":" + sub, Name: sub, Scopes: scopes, Until: until.Time, By: by}
+	p := Principal{ID: issuer + ":" + sub, Name: sub, Issuer: issuer, Scopes: scopes, Until: until.Time, By: by}
 	for _, key := range []string{"preferred_username", "email", "name"} {
 		if name, _ := claims[key].(string); name != "" && len(name) <= maxName && printable(name) {
 			p.Name = name
