@@ -115,7 +115,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refusal += ", or the bearer token"
 		}
 		if refusal != "" {
-			g.reject(w, r, &identity.Refusal{Status: http.StatusUnauthorized, Text: refusal, Challenge: `Bearer realm="mcp-toolset"`})
+			g.reject(w, r, &identity.Refusal{Status: http.StatusUnauthorized, Text: refusal, Challenge: `Bearer realm="mcp-toolset"`, Guess: true})
 		}
 		return
 	}
@@ -220,7 +220,7 @@ type failures struct {
 }
 
 func (g *guard) reject(w http.ResponseWriter, r *http.Request, why *identity.Refusal) {
-	if why.Status != http.StatusUnauthorized {
+	if !why.Guess {
 		writeRefusal(w, why)
 		return
 	}

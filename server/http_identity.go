@@ -77,7 +77,7 @@ func (g *guard) find(r *http.Request) (identity.Principal, *identity.Refusal) {
 		token, refusal := identity.Bearer(r)
 		by, ok := g.Operator.Find(token)
 		if refusal == nil && !ok {
-			refusal = &identity.Refusal{Status: http.StatusUnauthorized, Text: "missing or wrong token of the operator; send Authorization: Bearer TOKEN", Challenge: `Bearer realm="mcp-toolset"`}
+			refusal = &identity.Refusal{Status: http.StatusUnauthorized, Text: "missing or wrong token of the operator; send Authorization: Bearer TOKEN", Challenge: `Bearer realm="mcp-toolset"`, Guess: true}
 		}
 		return by, refusal
 	}

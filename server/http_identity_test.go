@@ -354,10 +354,19 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestDescriptionLimits checks that many failed attempts do not close the description.
+// TestDescriptionLimits checks that many failed attempts do not close the description, and that only
+// those count in which a token may have been guessed.
 func TestDescriptionLimits(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, oauth(t, identitytest.New(t)))
+	i := identitytest.New(t)
+	for range failBurst + 1 {
+		for _, token := range []string{"-Authorization", "Authorization: Bearer " + i.Token(nil), "X-Assertion: x"} {
+			if status, _, text := w.do("POST", w.url, initialize, token); status != 401 {
+				t.Fatalf("%s: %d %s", token, status, text)
+			}
+		}
+	}
 	for range failBurst + 1 {
 		w.do("POST", w.url, initialize, "Authorization: Bearer x")
 	}

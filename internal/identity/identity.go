@@ -72,6 +72,10 @@ type Refusal struct {
 	Text      string // the fact and the next step
 	Challenge string // value of WWW-Authenticate; "": none
 	Retry     int    // value of Retry-After, in seconds; 0: none
+	// Guess reports that the request may be an attempt to find a token by trying, which nobody can do
+	// with signed ones. A client of an identity provider begins without a token, and renews it when
+	// it is refused.
+	Guess bool
 }
 
 // Source finds the principal of a token.
@@ -159,13 +163,15 @@ func (u *Users) Authenticate(r *http.Request) (Principal, *Refusal) {
 	}
 	switch {
 	case token != "" && u.Resource != nil:
-		return Principal{}, u.refusal(unknownToken, "")
+		refusal := u.refusal(unknownToken, "")
+		refusal.Guess = true
+		return Principal{}, refusal
 	case u.Resource != nil:
 		return Principal{}, &Refusal{Status: http.StatusUnauthorized, Text: "the request has no token; sign in at one of the authorization servers of " + u.Resource.Metadata(), Challenge: u.Resource.challenge("", "")}
 	case u.Tokens == nil:
 		return Principal{}, &Refusal{Status: http.StatusUnauthorized, Text: "the header " + u.Header + " is missing; send the request through the proxy that adds it", Challenge: bare}
 	}
-	return Principal{}, &Refusal{Status: http.StatusUnauthorized, Text: "missing or wrong bearer token; send Authorization: Bearer TOKEN", Challenge: bare}
+	return Principal{}, &Refusal{Status: http.StatusUnauthorized, Text: "missing or wrong bearer token; send Authorization: Bearer TOKEN", Challenge: bare, Guess: true}
 }
 
 // bare is the challenge of a server without identity providers.

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -87,6 +88,56 @@ func TestKeys(t *testing.T) {
 			t.Errorf("up again: %q", got)
 		}
 	})
+}
+
+// TestOneFetch checks that requests that arrive during a fetch wait for it and make no other.
+func TestOneFetch(t *testing.T) {
+	i := identitytest.New(t)
+	synctest.Test(t, func(t *testing.T) {
+		client, open := i.Client(), make(chan struct{})
+		client.Transport = slow{client.Transport, open}
+		v := NewVerifier([]string{i.URL}, []string{identitytest.Audience}, client, slog.New(slog.DiscardHandler))
+		got := make(chan problem)
+		const requests = 50
+		for n := range requests {
+			go func() {
+				_, p := v.Verify(t.Context(), i.Token(map[string]any{"jti": n}))
+				got <- p
+			}()
+		}
+		synctest.Wait() // all of them wait
+		gone, leave := context.WithCancel(t.Context())
+		go func() {
+			_, p := v.Verify(gone, i.Token(nil))
+			got <- p
+		}()
+		synctest.Wait()
+		leave()
+		if p := <-got; p != noKeys {
+			t.Errorf("a client that is gone: %q", p)
+		}
+		close(open)
+		for range requests {
+			if p := <-got; p != "" {
+				t.Error(p)
+			}
+		}
+		if n := i.Fetches.Load(); n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+// slow sends requests once open is closed.
+type slow struct {
+	to   http.RoundTripper
+	open chan struct{}
+}
+
+// RoundTrip returns the answer of the other transport.
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-s.open
+	return s.to.RoundTrip(r)
 }
 
 // TestUnreachable checks the answer while there are no keys.
