@@ -174,7 +174,11 @@ func (k *keys) get(ctx context.Context, flight chan struct{}) {
 	if err != nil {
 		if said := err.Error(); said != k.said {
 			k.said = said
-			k.log.Warn("the keys of an issuer could not be read; those known hold for 24 hours", "issuer", k.issuer, "error", said)
+			effect := "those known hold for 24 hours"
+			if k.set == nil {
+				effect = "until they are, its users get status 503"
+			}
+			k.log.Warn("the keys of an issuer could not be read; "+effect, "issuer", k.issuer, "error", said)
 		}
 		return
 	}
