@@ -248,9 +248,16 @@ const maxBraces = 64
 func (w *walker) braces(x *syntax.Word) []*syntax.Word {
 	same := []*syntax.Word{x}
 	open := false
-	for _, p := range x.Parts {
+	for i, p := range x.Parts {
 		switch p := p.(type) {
 		case *syntax.SglQuoted, *syntax.DblQuoted:
+		case *syntax.ParamExp: // bash reads $x{a,b} as $xa and $xb
+			if i+1 == len(x.Parts) || open || !isValue(p) || p.Exp != nil {
+				return same
+			}
+			if l, ok := x.Parts[i+1].(*syntax.Lit); !ok || !strings.HasPrefix(l.Value, "/") {
+				return same
+			}
 		case *syntax.Lit:
 			if strings.Contains(p.Value, `\`) || strings.Contains(p.Value, "{}") {
 				return same

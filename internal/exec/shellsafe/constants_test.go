@@ -17,6 +17,7 @@ func TestKnownWords(t *testing.T) {
 		`export d=src; ls $d`:                                  `export d=src|ls src`,
 		`a=x b=$a; ls $b`:                                      `a=x b=$a|ls x`,
 		`d=; ls "$d"`:                                          `d=|ls `,
+		`d=a; mkdir $d/{b,c} "$d"{,1}`:                         `d=a|mkdir a/b a/c a a1`,
 		`d='a b'; ls "$d"`:                                     `d='a b'|ls a b`,
 		`for f in a b; do cat $f; done`:                        `cat a|cat b`,
 		`for f in {a,b}.go; do cat "$f"; echo x; done`:         `cat a.go|echo x|cat b.go`,
@@ -87,7 +88,7 @@ func variables(r *rand.Rand) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	name := func() string { return pick("x", "y", "z") }
 	word := func() string {
-		return pick("$x", `"$x"`, "$y", `"$y"`, "${z}", "a$x", `"$x-$y"`, "{a,b}", "a{,b}", "{1..3}", "{01..3}", "{b,}{,a}", "{a,{b,1}}", "$x{a,b}", `{"$y",a}`, "a", "'b 1'", "{a}", "a,{b", "{a,b", "a}", "{..,a}", "{1..3..2}", "{3..1}", "''", "{,}", "x{a,'b}'}", "{a,b}=1", "~a")
+		return pick("$x", `"$x"`, "$y", `"$y"`, "${z}", "a$x", `"$x-$y"`, "{a,b}", "a{,b}", "{1..3}", "{01..3}", "{b,}{,a}", "{a,{b,1}}", "$x{a,b}", `{"$y",a}`, "a", "'b 1'", "{a}", "a,{b", "{a,b", "a}", "{..,a}", "{1..3..2}", "{3..1}", "''", "{,}", "x{a,'b}'}", "{a,b}=1", "~a", "$x/{a,b}", "\"$y\"{a,b}", "{a,b}/$x", "${x}/{1..2}")
 	}
 	value := func() string {
 		return pick("a", "b", "p1", "read", "'a b'", "", `"a"`, "1", "$x", `"$y"`, "a=b", "{a,b}", "*", "a:~", "~")
