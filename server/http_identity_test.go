@@ -502,3 +502,21 @@ func TestManyUnknownKeys(t *testing.T) {
 		t.Errorf("%d, %d fetches, %+v", w.Code, i.Fetches.Load(), by)
 	}
 }
+
+// TestResultsOfUsers checks that the sessions of different users store results in different folders.
+func TestResultsOfUsers(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	long := "https://login.example.com/" + strings.Repeat("realm/", 20)
+	seen := map[string]string{}
+	for _, id := range []string{"http", "token:a", "token:a-1", long + ":a", long + ":b", "https://a/b:c", "https://a/b.c", "https://a:b/c", "https://a:b.1", "https://a:b"} {
+		for _, stateless := range []bool{true, false} {
+			conv := s.open(identity.Principal{ID: id}, stateless, nil)
+			defer s.close(conv)
+			folder := conv.session.View().Results
+			if other, taken := seen[folder]; taken {
+				t.Errorf("%s and %s have the same folder", other, id)
+			}
+			seen[folder] = id
+		}
+	}
+}
