@@ -78,7 +78,9 @@ func ServeFront(ctx context.Context, l net.Listener, h HTTP, f Front, drain time
 		mux.Handle("GET "+metricsPath, h.Metrics)
 	}
 	mux.HandleFunc("/", notFound)
-	srv := newHTTPServer(hard, newGuard(h, l.Addr(), defaultTimeouts.body, mux), h, defaultTimeouts, log)
+	g := newGuard(h, l.Addr(), defaultTimeouts.body, mux)
+	g.stopping = ctx.Done()
+	srv := newHTTPServer(hard, g, h, defaultTimeouts, log)
 	return serveUntil(ctx, srv, l, h.TLS != nil, drain, log, func() {}, func() {}, stopCalls)
 }
 

@@ -21,7 +21,6 @@ import (
 
 	"mcp-toolset/console"
 	"mcp-toolset/console/feed"
-	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -123,6 +122,7 @@ func httpCommand(host *Host) *cobra.Command {
 
 type httpOptions struct {
 	server.HTTP
+	identities
 	addr, tokenFile, tokens, operatorFile, cert, key string
 	insecure                                         bool // plain HTTP beyond loopback
 	principals                                       string
@@ -136,6 +136,7 @@ func (o *httpOptions) add(in flagSection) {
 	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
 	in.text(&o.principals, "principals", "", "`FILE` with rules that give each user a workspace: a process with folders, home and state of its own; needs --sandbox on")
 	in.duration(&o.idle, "idle", 10*time.Minute, "end the process of a workspace that was not used for `TIME`")
+	o.identities.add(in)
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
@@ -165,6 +166,9 @@ func (o *httpOptions) check() error {
 	if o.NoAuth && (o.tokens != "" || o.operatorFile != "") {
 		return usagef("--no-auth serves without tokens; leave it out, or --tokens and --operator-token-file")
 	}
+	if err := o.identities.check(o); err != nil {
+		return err
+	}
 	if o.insecure && o.cert != "" {
 		return usagef("--insecure serves plain HTTP and --tls-cert HTTPS; leave one of them out")
 	}
@@ -177,6 +181,7 @@ type prepared struct {
 	operator, whose string // token of the console and figures, and whose it is; "" for none
 	listener        net.Listener
 	base            string // address without a path
+	endpoint        string // URL of /mcp as clients know it
 }
 
 // prepare checks tokens and address, and listens.
@@ -210,7 +215,12 @@ func (o *httpOptions) prepare(ctx context.Context, host *Host, a *app, p *prepar
 	if err != nil {
 		return err
 	}
-	*p = prepared{token, operator, whose, l, fmt.Sprintf("%s://%s", scheme, l.Addr())}
+	here := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	endpoint, verifiers := o.identify(here+"/mcp", a.log)
+	for _, v := range verifiers {
+		go v.Follow(ctx)
+	}
+	*p = prepared{token, operator, whose, l, here, endpoint}
 	return nil
 }
 
@@ -227,12 +237,12 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		defer page.Close()
 		o.Console, o.Metrics, link = page, a.figures.Handler(), page.Link()
 	}
-	if users, ok := o.Users.(*identity.Tokens); ok {
-		go users.Follow(ctx, a.log, func() { a.Server.EndPrincipals(func(p identity.Principal) bool { return users.Valid(p.By) }) })
+	if o.named != nil {
+		go o.named.Follow(ctx, a.log, func() { a.Server.EndPrincipals(o.named.Valid) })
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	a.Triggers.ServedAt(p.base)
+	a.Triggers.ServedAt(strings.TrimSuffix(p.endpoint, "/mcp"))
 	o.announce(host, p, link)
 	a.Appear()
 	memory.Limit()
@@ -243,12 +253,12 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 // announce shows how clients connect. link is the one-time path of the console; "" for none.
 func (o *httpOptions) announce(host *Host, p prepared, link string) {
 	base, token, operator, whose := p.base, p.token, p.operator, p.whose
-	endpoint := base + "/mcp"
-	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
+	endpoint := p.endpoint
+	fmt.Fprintf(host.Err, "listening on %s/mcp\n", base)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
-	printClientConfig(host.Err, endpoint, token, o.tokens)
+	printClientConfig(host.Err, endpoint, token, o.tokens, o.issuers)
 	later := ""
 	if operator != "" {
 		later = "; later " + base + console.Path + " with the token of the " + whose
@@ -260,11 +270,13 @@ func (o *httpOptions) announce(host *Host, p prepared, link string) {
 
 // printClientConfig shows the user how to connect. Only the start that makes the token shows it,
 // since standard error often ends in a log; others name its place. users is the file with the tokens
-// of users, if there is one.
-func printClientConfig(w io.Writer, endpoint string, t token, users string) {
+// of users, if there is one. Clients get their tokens from issuers, if there are some.
+func printClientConfig(w io.Writer, endpoint string, t token, users string, issuers []string) {
 	server := map[string]any{"type": "http", "url": endpoint}
 	about, shell := "", "" // the token for a shell
 	switch {
+	case issuers != nil:
+		about = "; users sign in at " + plain.Line(strings.Join(issuers, ", "))
 	case users != "":
 		about, shell = "; TOKEN is the user's, in "+plain.Line(users), "TOKEN"
 	case t.value == "":

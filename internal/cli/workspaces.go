@@ -77,7 +77,7 @@ func (o *httpOptions) serveWorkspaces(cmd *cobra.Command, host *Host, c *common,
 			Args: func(spec *front.Spec) []string {
 				l := spec.Limits
 				data, err := json.Marshal(inherited{
-					Name: spec.Name, Base: rules.Base, Own: []string{spec.Folder, spec.Temp}, Closed: closed, Events: s.base + trigger.Path + spec.Name + "/",
+					Name: spec.Name, Base: rules.Base, Own: []string{spec.Folder, spec.Temp}, Closed: closed, Events: strings.TrimSuffix(s.endpoint, "/mcp") + trigger.Path + spec.Name + "/",
 					Limits: assembly.Limits{Sessions: l.Sessions, Commands: l.Commands, Tasks: l.Tasks, Output: int64(l.OutputMB) << 20},
 				})
 				if err != nil {
@@ -107,8 +107,8 @@ func (o *httpOptions) serveWorkspaces(cmd *cobra.Command, host *Host, c *common,
 		defer page.Close()
 		o.Console, o.Metrics, link = page, f.Metrics(), page.Link()
 	}
-	if users, ok := o.Users.(*identity.Tokens); ok {
-		go users.Follow(ctx, log, func() { f.EndPrincipals(func(p identity.Principal) bool { return users.Valid(p.By) }) })
+	if o.named != nil {
+		go o.named.Follow(ctx, log, func() { f.EndPrincipals(o.named.Valid) })
 	}
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	o.announce(host, s, link)
