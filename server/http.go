@@ -360,6 +360,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	in.stream.answer = func() bool { return e.sessions.answer(req) }
 	in.stream.mayWrite = func() bool { return e.sessions.mayWrite(req) }
 	in.notify, in.send, in.closed = in.stream.notify, in.stream.send, e.streams.Done()
+	if streams(r, m) {
+		defer in.stream.keepAlive()()
+	}
 	if in.stream.mayWrite() {
 		e.transport.Handle(in.stream, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: data, Context: ctx})
 	}
@@ -370,6 +373,13 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	if ctx.Err() != nil {
 		in.lost()
 	}
+}
+
+// streams reports whether the answer may be an event stream. That of initialize has the id of the
+// session in its header, which a stream would send before there is one.
+func streams(r *http.Request, m message) bool {
+	return (r.Method == http.MethodGet || m.method != "" && m.id != "" && m.method != string(mcp.MethodInitialize)) &&
+		strings.Contains(strings.Join(r.Header.Values("Accept"), ","), eventStream)
 }
 
 // errSessions is the answer to a client that would open one session too many.

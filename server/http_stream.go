@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"sync"
@@ -40,6 +41,7 @@ type stream struct {
 	isEventStream bool          // we turned the response into an event stream
 	header        bool          // the header is written
 	answering     bool          // the answer is being written
+	quiet         *time.Timer   // for the next comment; nil: there are no more
 	event         chan struct{} // closed when the library has written an event
 }
 
@@ -74,6 +76,44 @@ func (s *stream) send(data []byte) error {
 		return err
 	}
 	return s.flush()
+}
+
+// quiet is the interval of comments in answers in progress. Balancers cut connections on which
+// nothing was sent for 50 to 60 s.
+const quiet = 20 * time.Second
+
+// keepAlive writes comments until the returned function is called.
+func (s *stream) keepAlive() (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = time.AfterFunc(quiet, s.comment)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.quiet.Stop()
+		s.quiet = nil // nothing is written after the request
+	}
+}
+
+// comment writes a line that clients ignore, and the next one later. It turns the response into an
+// event stream, unless the answer is being written.
+func (s *stream) comment() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quiet == nil || s.answering || !s.mayWrite() || s.header && s.w.Header().Get("Content-Type") != eventStream {
+		return
+	}
+	if !s.header {
+		s.isEventStream = true
+		s.openStream()
+	}
+	err := s.bounded(func() error {
+		_, err := io.WriteString(s.w, ": in progress\n\n")
+		return err
+	})
+	if err == nil && s.flush() == nil { // otherwise the client is gone
+		s.quiet.Reset(quiet)
+	}
 }
 
 // openStream turns the response into an event stream. The caller holds mu.
