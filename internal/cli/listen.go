@@ -3,14 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"syscall"
 
 	"mcp-toolset/internal/text/plain"
@@ -41,44 +38,6 @@ func (o *httpOptions) listen(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("%s may not be listened on by this user; use a port above 1023, such as --addr %s", plain.Line(o.addr), net.JoinHostPort(name, "8808"))
 	}
 	return nil, fmt.Errorf("listening: %w", err)
-}
-
-// certificate loads the files of --tls-cert and --tls-key.
-func (o *httpOptions) certificate() (tls.Certificate, error) {
-	none := tls.Certificate{}
-	cert, err := os.ReadFile(o.cert)
-	if err != nil {
-		return none, fmt.Errorf("reading --tls-cert: %w", err)
-	}
-	key, err := os.ReadFile(o.key)
-	if err != nil {
-		return none, fmt.Errorf("reading --tls-key: %w", err)
-	}
-	switch {
-	case !hasPEM(cert, "CERTIFICATE"):
-		return none, fmt.Errorf("--tls-cert: %s has no certificate in PEM format", plain.Line(o.cert))
-	case !hasPEM(key, "PRIVATE KEY"):
-		return none, fmt.Errorf("--tls-key: %s has no private key in PEM format", plain.Line(o.key))
-	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return none, fmt.Errorf("--tls-cert %s with --tls-key %s: %w", plain.Line(o.cert), plain.Line(o.key), err)
-	}
-	return pair, nil
-}
-
-// hasPEM reports whether data contains a PEM block whose type ends in kind.
-func hasPEM(data []byte, kind string) bool {
-	for {
-		block, rest := pem.Decode(data)
-		if block == nil {
-			return false
-		}
-		if strings.HasSuffix(block.Type, kind) {
-			return true
-		}
-		data = rest
-	}
 }
 
 // unspecified reports whether an address to listen on means all addresses.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -15,6 +18,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestListen(t *testing.T) {
@@ -79,10 +84,57 @@ func TestCertificate(t *testing.T) {
 		{certFile, otherFile, "--tls-cert " + certFile + " with --tls-key " + otherFile + ": tls: private key does not match public key"},
 	} {
 		o := httpOptions{cert: tc.cert, key: tc.key}
-		if _, err := o.certificate(); tc.want == "" && err != nil || tc.want != "" && !strings.HasPrefix(fmt.Sprint(err), tc.want) {
+		if _, err := o.certificates(); tc.want == "" && err != nil || tc.want != "" && !strings.HasPrefix(fmt.Sprint(err), tc.want) {
 			t.Errorf("%s, %s: %v", filepath.Base(tc.cert), filepath.Base(tc.key), err)
 		}
 	}
+}
+
+// TestCertificateChanges checks that a changed certificate holds without a restart, and that the old
+// one stays, with one line in the log, while the files are not valid.
+func TestCertificateChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		o := &httpOptions{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
+		write := func(path string, b *pem.Block) {
+			if err := os.WriteFile(path, pem.EncodeToMemory(b), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cert, key := selfSigned(t)
+		write(o.cert, cert)
+		write(o.key, key)
+		c, err := o.certificates()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		ctx, stop := context.WithCancel(t.Context())
+		go c.follow(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+		shows := func(why string, want *pem.Block, errors, read int) {
+			t.Helper()
+			time.Sleep(3 * certificateEvery)
+			synctest.Wait()
+			got, _ := c.get(nil)
+			if !bytes.Equal(got.Certificate[0], want.Bytes) {
+				t.Errorf("%s: it is another certificate", why)
+			}
+			if e, r := strings.Count(log.String(), "level=ERROR"), strings.Count(log.String(), "was read again"); e != errors || r != read {
+				t.Errorf("%s: %d errors and %d readings, want %d and %d:\n%s", why, e, r, errors, read, log.String())
+			}
+		}
+		shows("at first", cert, 0, 0)
+		next, nextKey := selfSigned(t)
+		write(o.cert, next)
+		shows("with the old key", cert, 1, 0)
+		write(o.key, nextKey)
+		shows("with its key", next, 1, 1)
+		_ = os.Remove(o.key)
+		shows("without a key", next, 2, 1)
+		write(o.key, nextKey)
+		shows("as before", next, 2, 2)
+		stop()
+	})
 }
 
 // selfSigned makes a certificate and its key.

@@ -140,7 +140,7 @@ func (o *httpOptions) add(in flagSection) {
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
-	in.text(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
+	in.text(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM); it is read again when it changes")
 	in.text(&o.key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
 	in.on(&o.insecure, "insecure", "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network that no other user can read")
 }
@@ -203,11 +203,12 @@ func (o *httpOptions) prepare(ctx context.Context, host *Host, a *app, p *prepar
 	}
 	scheme := "http"
 	if o.cert != "" {
-		pair, err := o.certificate()
+		pairs, err := o.certificates()
 		if err != nil {
 			return err
 		}
-		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, "https"
+		go pairs.follow(ctx, a.log)
+		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pairs.get}, "https"
 	} else if !loopback && !o.insecure {
 		return usagef("over plain HTTP the token can be read on the way to %s; use --tls-cert and --tls-key, or --insecure behind a proxy that does TLS", o.addr)
 	}
