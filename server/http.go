@@ -65,6 +65,7 @@ type HTTP struct {
 	Metrics      http.Handler // handler of /metrics; may be nil
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
+	Idle         *Idle        // records the requests; may be nil
 	Behind       *Behind      // serves the requests of a front, which has checked them; nil: those of clients
 }
 

@@ -110,6 +110,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !by.May(identity.Write) {
 			by = identity.Principal{}
 		}
+		defer g.Idle.enter()()
 		refusal := g.Triggers.Serve(w, r, by.ID)
 		if refusal != "" && !g.NoAuth {
 			refusal += ", or the bearer token"
@@ -140,6 +141,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost {
 		_ = rc.SetReadDeadline(time.Time{}) // there is no body, and the stream may be long
+	}
+	if r.URL.Path != metricsPath {
+		defer g.Idle.enter()()
 	}
 	g.next.ServeHTTP(w, r)
 }

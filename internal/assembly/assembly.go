@@ -77,6 +77,7 @@ type Config struct {
 	Used       func(session.View)                  // called when a session is initialized or makes a call; may be nil
 	Gone       func(session.View)                  // called when a session has ended; may be nil
 	Private    func(session.View) pipeline.Private // see pipeline.Config; may be nil
+	Pending    func() bool                         // reports whether the server will fire a schedule; may be nil
 	Changing   func(path string)                   // called when a tool is about to change a file; may be nil
 	Journal    *journal.Journal                    // calls of sessions; may be nil
 	Events     *event.Registry                     // events of sessions, which answers deliver; may be nil
@@ -122,6 +123,7 @@ type Assembly struct {
 	ring      *feed.Ring
 	follower  *follower // nil: the settings of the start hold
 	tasks     *task.Registry
+	pending   func() bool
 	runners   map[bool]*hook.Runner // by whether their failures refuse calls
 	approvals *approval.Store
 	pipeline  *pipeline.Pipeline
@@ -133,7 +135,7 @@ type Assembly struct {
 // New puts a server together. Its only side effect is to open folders, which
 // Close closes. It logs a warning for each rule without effect.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers), tasks: c.Console.Tasks}
+	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers), tasks: c.Console.Tasks, pending: c.Pending}
 	if c.Upstream != nil {
 		a.closers = append(a.closers, c.Upstream)
 	}
@@ -262,6 +264,10 @@ func (a *Assembly) Running() (n int) {
 	}
 	return n
 }
+
+// Busy reports whether the server works without a request: a background task runs, or a schedule
+// will fire.
+func (a *Assembly) Busy() bool { return a.Running() > 0 || a.pending != nil && a.pending() }
 
 // Explain returns what would happen to a call from a newly connected client,
 // without running it. It logs a panic of a tool.

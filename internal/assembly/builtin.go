@@ -121,6 +121,7 @@ func (p *Plan) addTools(ctx context.Context, catalogue func(*session.Profile) *t
 	p.Judge, p.Summaries = models.judge(), p.summaries(models)
 	p.Triggers = trigger.New(p.State, locks, p.Events)
 	schedules := schedule.New(p.State, locks, p.Events, p.Log)
+	p.Pending = schedules.Pending
 	worktrees := p.worktrees()
 	worktrees.Undisturbed = commands.Undisturbed
 	agents := p.agents(models, run, sessions, worktrees, access, built)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"mcp-toolset/internal/text/plain"
 )
 
@@ -19,8 +21,23 @@ const (
 	wsaNotAvailable = syscall.Errno(10049)
 )
 
+// takeSocket takes the socket of systemd, if there is one, in place of --addr.
+func (o *httpOptions) takeSocket(cmd *cobra.Command, host *Host) (err error) {
+	if o.socket, err = passedSocket(host, firstSocket); err != nil || o.socket == nil {
+		return err
+	}
+	if cmd.Flags().Changed("addr") {
+		return usagef("systemd has the socket %s; leave out --addr", o.socket.Addr())
+	}
+	o.addr = o.socket.Addr().String()
+	return nil
+}
+
 // listen listens on --addr.
 func (o *httpOptions) listen(ctx context.Context) (net.Listener, error) {
+	if o.socket != nil {
+		return o.socket, nil
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err == nil {
 		return l, nil

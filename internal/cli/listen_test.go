@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,7 +109,7 @@ func TestCertificateChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var log strings.Builder
+		var log lines
 		ctx, stop := context.WithCancel(t.Context())
 		go c.follow(ctx, slog.New(slog.NewTextHandler(&log, nil)))
 		shows := func(why string, want *pem.Block, errors, read int) {
@@ -135,6 +136,24 @@ func TestCertificateChanges(t *testing.T) {
 		shows("as before", next, 2, 2)
 		stop()
 	})
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // selfSigned makes a certificate and its key.

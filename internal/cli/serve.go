@@ -95,6 +95,9 @@ func httpCommand(host *Host) *cobra.Command {
 			"  mcp-toolset http --addr 0.0.0.0:8808 --token-file token --tls-cert cert.pem --tls-key key.pem DIR",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.takeSocket(cmd, host); err != nil {
+				return err
+			}
 			if err := o.check(); err != nil {
 				return err
 			}
@@ -127,6 +130,8 @@ type httpOptions struct {
 	insecure                                         bool // plain HTTP beyond loopback
 	principals                                       string
 	idle                                             time.Duration // see front.Config
+	exitIdle                                         time.Duration // after which an unused server ends; 0: never
+	socket                                           net.Listener  // that of systemd; nil without it
 }
 
 func (o *httpOptions) add(in flagSection) {
@@ -136,6 +141,8 @@ func (o *httpOptions) add(in flagSection) {
 	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
 	in.text(&o.principals, "principals", "", "`FILE` with rules that give each user a workspace: a process with folders, home and state of its own; needs --sandbox on")
 	in.duration(&o.idle, "idle", 10*time.Minute, "end the process of a workspace that was not used for `TIME`")
+	in.duration(&o.exitIdle, "exit-idle", 0, "end the server when it was not used for `TIME`: no request, stream, background task or schedule; a socket unit of systemd starts it again")
+	in.cmd.Flags().Lookup("exit-idle").DefValue = "never"
 	o.identities.add(in)
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
@@ -159,6 +166,9 @@ func (o *httpOptions) check() error {
 	}
 	if (o.cert == "") != (o.key == "") {
 		return usagef("--tls-cert and --tls-key belong together")
+	}
+	if o.exitIdle != 0 && o.exitIdle < time.Second {
+		return usagef("--exit-idle is %s; use 1s or more", o.exitIdle)
 	}
 	if o.tokens != "" && o.tokenFile != "" {
 		return usagef("--tokens has the tokens of all users; leave out --token-file")
@@ -230,6 +240,8 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err := o.prepare(ctx, host, a, &p); err != nil {
 		return err
 	}
+	ctx, end := o.untilIdle(ctx, a.log, a.Busy)
+	defer end()
 	o.Triggers = a.Triggers
 	link := ""
 	if p.operator != "" || o.NoAuth {
@@ -249,6 +261,22 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	memory.Limit()
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, p.listener, o.HTTP)
+}
+
+// untilIdle returns a context that ends with ctx, and after the time of --exit-idle without a request
+// or other work.
+func (o *httpOptions) untilIdle(ctx context.Context, log *slog.Logger, busy func() bool) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	if o.exitIdle > 0 {
+		o.Idle = &server.Idle{After: o.exitIdle, Busy: busy}
+		go func() {
+			if o.Idle.Await(ctx) {
+				log.Info("ending: the server was not used", "time", o.exitIdle)
+				end()
+			}
+		}()
+	}
+	return ctx, end
 }
 
 // announce shows how clients connect. link is the one-time path of the console; "" for none.

@@ -100,6 +100,8 @@ func (o *httpOptions) serveWorkspaces(cmd *cobra.Command, host *Host, c *common,
 	if err != nil {
 		return err
 	}
+	ctx, end := o.untilIdle(ctx, log, func() bool { return len(f.Running()) > 0 })
+	defer end()
 	link := ""
 	if s.operator != "" {
 		page := newConsole(s.operator, s.whose, s.listener.Addr(), func() (map[string]feed.Source, error) { return sourcesOf(f.Running()) })

@@ -135,6 +135,18 @@ func (r *Registry) List(v session.View) ([]Schedule, error) {
 	return r.list(c, v), nil
 }
 
+// Pending reports whether this server will fire a schedule: one in memory, or a durable one of a
+// principal and a root of one of its sessions.
+func (r *Registry) Pending() bool {
+	c, err := r.file.Read()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.own) > 0 || err == nil && slices.ContainsFunc(c.Schedules, func(s Schedule) bool {
+		_, _, fires := r.at(&s)
+		return fires
+	})
+}
+
 func (r *Registry) list(c content, v session.View) []Schedule {
 	var list []Schedule
 	for _, s := range r.own {

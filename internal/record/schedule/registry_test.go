@@ -506,3 +506,36 @@ func TestKilled(t *testing.T) {
 		}
 	})
 }
+
+// TestPending checks for which schedules a server has to stay: those that it will fire.
+func TestPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := t.TempDir()
+		w, a, b := start(t, state), view("a"), view("b")
+		pending := func(why string, w *world, want bool) {
+			t.Helper()
+			if got := w.Pending(); got != want {
+				t.Errorf("%s: %t", why, got)
+			}
+		}
+		w.Use(a)
+		pending("none", w, false)
+		w.add(a, "0 9 * * *", "x", "")
+		pending("in memory", w, true)
+		w.End(a.Owner())
+		pending("of an ended session", w, false)
+		w.Use(b)
+		kept := w.add(b, "0 9 * * *", "x", "durable")
+		pending("durable", w, true)
+		other := start(t, state)
+		pending("of another server, without a session", other, false)
+		other.Use(b)
+		pending("of another server, with a session", other, true)
+		if _, err := w.Delete(t.Context(), b, kept.ID); err != nil {
+			t.Fatal(err)
+		}
+		pending("deleted", w, false)
+		_ = w.Close()
+		_ = other.Close()
+	})
+}
