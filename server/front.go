@@ -54,6 +54,9 @@ const triggerTime, triggerBody = 3 * time.Second, 64 << 10
 func ServeFront(ctx context.Context, l net.Listener, h HTTP, f Front, drain time.Duration, log *slog.Logger) error {
 	hard, stopCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCalls()
+	if h.Idle == nil {
+		h.Idle = new(Idle)
+	}
 	bodies := newBodyBudget(maxSmallBodies, maxBodies)
 	h.Triggers = frontTriggers{f, newBodyBudget(maxSmallBodies, maxSmallBodies), triggerBody}
 	mux := http.NewServeMux()
@@ -81,7 +84,7 @@ func ServeFront(ctx context.Context, l net.Listener, h HTTP, f Front, drain time
 	g := newGuard(h, l.Addr(), defaultTimeouts.body, mux)
 	g.stopping = ctx.Done()
 	srv := newHTTPServer(hard, g, h, defaultTimeouts, log)
-	return serveUntil(ctx, srv, l, h.TLS != nil, drain, log, func() {}, func() {}, stopCalls)
+	return h.serveUntil(ctx, srv, l, drain, log, func() {}, func() {}, stopCalls)
 }
 
 // OwnPath begins the paths of Behind.Own.

@@ -66,6 +66,7 @@ type HTTP struct {
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
 	Idle         *Idle        // records the requests; may be nil
+	Kept         bool         // the listener is open elsewhere too, for the next server
 	Behind       *Behind      // serves the requests of a front, which has checked them; nil: those of clients
 }
 
@@ -83,6 +84,9 @@ const triggersPath = "/events/"
 // ServeHTTP serves the listener until ctx ends. It then waits for calls in
 // progress, at most for the drain time.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
+	if h.Idle == nil {
+		h.Idle = new(Idle)
+	}
 	// Calls end with hard; listening streams end earlier, with soft.
 	hard, stopCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCalls()
@@ -93,7 +97,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	defer closeSessions()
 	srv := newHTTPServer(hard, handler, h, s.timeouts, s.Log)
 	go s.endIdle(soft)
-	return serveUntil(ctx, srv, l, h.TLS != nil, s.Drain, s.Log, stopStreams, stopRequests, stopCalls)
+	return h.serveUntil(ctx, srv, l, s.Drain, s.Log, stopStreams, stopRequests, stopCalls)
 }
 
 func newHTTPServer(base context.Context, handler http.Handler, h HTTP, t timeouts, log *slog.Logger) *http.Server {
@@ -112,12 +116,12 @@ func newHTTPServer(base context.Context, handler http.Handler, h HTTP, t timeout
 }
 
 // serveUntil serves a listener until ctx ends, and then stops streams at once, and after the drain
-// time requests and calls.
-func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, tls bool, most time.Duration, log *slog.Logger, stopStreams, stopRequests, stopCalls func()) error {
+// time requests and calls. While calls are in progress, it tells balancers that it is ending.
+func (h HTTP) serveUntil(ctx context.Context, srv *http.Server, l net.Listener, most time.Duration, log *slog.Logger, stopStreams, stopRequests, stopCalls func()) error {
 	l = netutil.LimitListener(l, maxConns)
 	served := make(chan error, 1)
 	go func() {
-		if tls {
+		if h.TLS != nil {
 			served <- srv.ServeTLS(l, "", "")
 			return
 		}
@@ -131,6 +135,9 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, tls bool,
 	stopStreams()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
+	if !h.Kept {
+		h.Idle.drained(drain)
+	}
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("calls cut off: the drain time is over")

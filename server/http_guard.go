@@ -104,6 +104,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serveReady(w)
 		return
 	}
+	if g.ending() {
+		w.Header().Set("Retry-After", bodyRetry)
+		refuse(w, errEnding, http.StatusServiceUnavailable)
+		return
+	}
 	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {
 		// Any content type may be signed. Without a token no request is trusted.
 		by, _ := g.find(r)
@@ -146,6 +151,19 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer g.Idle.enter()()
 	}
 	g.next.ServeHTTP(w, r)
+}
+
+// errEnding is the answer to requests that arrive while the server waits for earlier ones.
+const errEnding = "the server is ending; send this again when it is back"
+
+// ending reports whether the server takes no new requests.
+func (g *guard) ending() bool {
+	select {
+	case <-g.stopping:
+		return true
+	default:
+		return false
+	}
 }
 
 // refuse answers a request that is not handled further.

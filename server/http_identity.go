@@ -52,13 +52,10 @@ func (g *guard) describes(path string) bool {
 // serveReady answers whether the server accepts new work.
 func (g *guard) serveReady(w http.ResponseWriter) {
 	var err error
-	select {
-	case <-g.stopping:
+	if g.ending() {
 		err = errors.New("the server is ending")
-	default:
-		if g.Ready != nil {
-			err = g.Ready()
-		}
+	} else if g.Ready != nil {
+		err = g.Ready()
 	}
 	if err != nil {
 		refuse(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)

@@ -52,3 +52,19 @@ func (i *Idle) Await(ctx context.Context) bool {
 		}
 	}
 }
+
+// drainLook is the interval at which drained looks for the end of requests.
+const drainLook = 20 * time.Millisecond
+
+// drained waits until no request is in progress, or ctx ends.
+func (i *Idle) drained(ctx context.Context) {
+	tick := time.NewTicker(drainLook)
+	defer tick.Stop()
+	for i.active.Load() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,4 +68,36 @@ type slowTriggers struct{ http.Handler }
 func (s slowTriggers) Serve(w http.ResponseWriter, r *http.Request, _ string) string {
 	s.ServeHTTP(w, r)
 	return ""
+}
+
+// TestDrains checks that a server that ends says so to balancers and new requests while it waits for a
+// call.
+func TestDrains(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Block", false))
+	w := serveHTTP(t, s, HTTP{Users: identity.NewOne(goodToken)})
+	one, site := w.session(), strings.TrimSuffix(w.url, "/mcp")
+	runs := w.post(callLine(1, "Block", `{"name":"x"}`), one)
+	await(t, g.begun)
+	stopped := make(chan error)
+	go func() { stopped <- w.stop() }()
+	end := time.Now().Add(deadline)
+	for status := 0; status != http.StatusServiceUnavailable; {
+		if status, _, _ = w.do("GET", site+"/readyz", ""); time.Now().After(end) {
+			t.Fatalf("/readyz has status %d", status)
+		}
+	}
+	if status, _, _ := w.do("GET", site+"/healthz", ""); status != http.StatusOK {
+		t.Errorf("/healthz has status %d", status)
+	}
+	if status, header, text := w.do("POST", w.url, initialize); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || text != errEnding+"\n" {
+		t.Errorf("a new request: %d, %s", status, text)
+	}
+	close(g.open)
+	if r := await(t, runs); r.status != http.StatusOK || !strings.Contains(r.body, `\"x\"`) {
+		t.Errorf("the call: %+v", r)
+	}
+	if err := await(t, stopped); err != nil {
+		t.Error(err)
+	}
 }

@@ -29,7 +29,7 @@ func (o *httpOptions) takeSocket(cmd *cobra.Command, host *Host) (err error) {
 	if cmd.Flags().Changed("addr") {
 		return usagef("systemd has the socket %s; leave out --addr", o.socket.Addr())
 	}
-	o.addr = o.socket.Addr().String()
+	o.addr, o.Kept = o.socket.Addr().String(), true
 	return nil
 }
 
