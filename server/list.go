@@ -27,13 +27,21 @@ type shownKey struct {
 	deferral tools.Deferral
 }
 
+// onceWait is how long the list of a client that asks for it once waits for upstream servers whose
+// tools are not known.
+const onceWait = 15 * time.Second
+
 // list completes the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	s.Pipeline.CurrentRules()
 	s.Skills.Now() // a change of the skills changes a tool
 	how := s.offered(ctx)
 	if s.WakeListed != nil {
-		s.WakeListed(!how.Searches())
+		var most time.Duration
+		if host.Of(clientName(ctx)).ListsOnce {
+			most = onceWait
+		}
+		s.WakeListed(ctx, !how.Searches(), most)
 	}
 	var loaded func(string) bool
 	if conv := callFrom(ctx).conv; conv != nil {

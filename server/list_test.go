@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -126,6 +127,29 @@ func TestContent(t *testing.T) {
 	}
 	if _, err := p.end(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOnlyText checks that a client whose model gets results as JSON gets text only, without _meta.
+func TestOnlyText(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	for _, tc := range []struct {
+		content tools.Content
+		want    string
+	}{
+		{tools.Text{Text: "a"}, `{"type":"text","text":"a"}`},
+		{tools.Resource{URI: "x:a", Text: "a"}, `{"type":"resource","resource":{"uri":"x:a","text":"a"}}`},
+		{tools.Image{Data: []byte("png"), MIMEType: "image/png"}, `{"type":"text","text":"[A picture (image/png, 3 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+		{tools.Audio{Data: []byte("wav"), MIMEType: "audio/wav"}, `{"type":"text","text":"[A recording (audio/wav, 3 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+		{tools.Resource{URI: "x:b", MIMEType: "application/x", Blob: []byte("blob")}, `{"type":"text","text":"[A file (application/x, 4 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+	} {
+		r, err := s.result(&tools.Response{Content: []tools.Content{tc.content}, Meta: map[string]any{"mcp-toolset/summary": "x"}}, host.Named("cline"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := json.Marshal(r); string(got) != `{"content":[`+tc.want+`]}` {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
 	}
 }
 
