@@ -35,10 +35,10 @@ const onceWait = 15 * time.Second
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	s.Pipeline.CurrentRules()
 	s.Skills.Now() // a change of the skills changes a tool
-	how := s.offered(ctx)
+	how, to := s.offered(ctx), host.Of(clientName(ctx))
 	if s.WakeListed != nil {
 		var most time.Duration
-		if host.Of(clientName(ctx)).ListsOnce {
+		if to.ListsOnce {
 			most = onceWait
 		}
 		s.WakeListed(ctx, !how.Searches(), most)
@@ -50,9 +50,8 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 			loaded = conv.session.View().Loaded
 		}
 	}
-	has := host.Of(clientName(ctx)).Has
 	listed := slices.DeleteFunc(s.Registry.ListedFor(s.profile(ctx), how, loaded), func(t *tools.Tool) bool {
-		return s.Registry.Leaves(t, has)
+		return s.Registry.Leaves(t, to.Has)
 	})
 	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
@@ -60,6 +59,9 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 	}
 	if showsViews(ctx) && err == nil {
 		list = withViews(list, listed)
+	}
+	for i := range list { // s.definitions makes a list of its own
+		list[i].Name = to.Prefix + list[i].Name
 	}
 	result.Tools, result.NextCursor = list, ""
 	s.settle.listed()

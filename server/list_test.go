@@ -194,3 +194,24 @@ func TestQuoteHuge(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefix checks that a client which lists tools of all servers under their own names gets ours
+// with a prefix, and calls them so, and that no other client does.
+func TestPrefix(t *testing.T) {
+	for client, prefix := range map[string]string{"continue-cli-client": "toolset_", "x": ""} {
+		s, _ := newServer(t, time.Second)
+		p := connect(t, t.Context(), s)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, client)
+		p.next()
+		for id := 2; id < 4; id++ { // the definitions are cached
+			p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
+			if list := p.next(); !strings.Contains(list, `"name":"`+prefix+`Read"`) {
+				t.Errorf("%s: %s", client, list)
+			}
+		}
+		p.send("%s", callLine(4, prefix+"Read", `{"file_path":"a.txt"}`))
+		if got := p.next(); !strings.Contains(got, "one") {
+			t.Errorf("%s: %s", client, got)
+		}
+	}
+}

@@ -25,6 +25,9 @@ type Host struct {
 	Barrier string
 	// Whole selects the results that its model gets as a whole, as JSON in a text, with _meta.
 	Whole Whole
+	// Prefix precedes the names of our tools, if the client lists the tools of all servers and its
+	// own under their own names.
+	Prefix string
 	// ListsOnce reports that it does not ask again for a list of tools that has changed.
 	ListsOnce bool
 	// Shares reports that its agents, main and others, share a session, because it does not say
@@ -52,6 +55,7 @@ var Table = []Host{
 	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Shares: true, Has: []string{"plan", "worktrees", "skills"}},
 	{Name: "cline", Sends: "@cline/core", Tried: "3.0.65", Whole: WholeAll, ListsOnce: true},
 	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0", NeedsText: true, ListsOnce: true},
+	{Name: "continue", Sends: "continue-cli-client", Tried: "1.5.47", Prefix: "toolset_", Whole: WholeAll, ListsOnce: true},
 	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: WholeFailed, Shares: true, Has: []string{"plan"}, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
 	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Shares: true, Has: []string{"skills"}},
 	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: WholeFailed, ListsOnce: true, Shares: true, Has: []string{"worktrees"}},
