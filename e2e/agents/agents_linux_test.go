@@ -1,4 +1,4 @@
-// Package agents drives real agent clients with a scripted model: Claude Code, Codex, Gemini CLI,
+// Package agents drives real agent clients with a scripted model: Claude Code, Cline, Codex, Continue, Gemini CLI,
 // Qwen Code and opencode, each with the server as install writes it. run.sh installs them and
 // runs the tests without a network.
 package agents
