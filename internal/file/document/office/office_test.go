@@ -1,8 +1,11 @@
 package office
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 func TestWord(t *testing.T) {
@@ -170,7 +173,7 @@ func TestNumberFormats(t *testing.T) {
 		{"0", 2.5, "3"}, {"0.00", 1.005, "1.01"}, {"#,##0", 1234567, "1,234,567"}, {"#,##0.00", -1234.5, "-1,234.50"}, {"0.0#", 1.5, "1.5"},
 		{"0%", 0.256, "26%"}, {"0.00E+00", 12345, "1.23E+04"}, {"##0.0E+0", 12345, "12.3E+3"}, {"# ?/?", 1.5, "1 1/2"}, {"# ?/?", 0.3333, "1/3"},
 		{`"$"#,##0.00`, 5, "$5.00"}, {`#,##0.00\ [$€-407]`, 5, "5.00 €"}, {"#,##0;(#,##0)", -5, "(5)"}, {`0;-0;"zero"`, 0, "zero"}, {"[Red]0;[Blue]-0", -3, "-3"},
-		{"[>=100]0;0.00", 5, "5.00"}, {"[>=100]0;0.00", 500, "500"}, {"0,", 12345, "12"}, {"0.0,,\"M\"", 1234567, "1.2M"}, {"000", 7, "007"}, {"General", 0.1 + 0.2, "0.3"},
+		{"[>=100]0;0.00", 5, "5.00"}, {"[>=100]0;0.00", 500, "500"}, {"0,", 12345, "12"}, {"0.0,,\"M\"", 1234567, "1.2M"}, {"000", 7, "007"}, {"General", 0.1 + 0.2, "0.3"}, {"General", 1234567890123456, "1234567890123456"}, {"General", 1e20, "1E+20"}, {"0", 1234567890123456, "1234567890123456"},
 		{"yyyy-mm-dd", 45292, "2024-01-01"}, {"d mmm yyyy", 45292, "1 Jan 2024"}, {"dddd", 45292, "Monday"}, {"h:mm AM/PM", 0.75, "6:00 PM"}, {"[h]:mm", 1.5, "36:00"},
 		{"mm:ss", 0.5 / 24, "30:00"}, {"hh:mm:ss.000", 0.5, "12:00:00.000"}, {"m/d/yy h:mm", 45292.5, "1/1/24 12:00"}, {"yyyy-mm-dd", 1, "1900-01-01"}, {"yyyy-mm-dd", -1, "-1"},
 		{"#", 0, ""}, {"0.###", 2, "2"}, {`"n/a"`, 5, "n/a"}, {"@", 5, "5"}, {"[", 5, ""}, {`"`, 5, ""}, {`\`, 5, `\`},
@@ -220,6 +223,13 @@ func TestBesideText(t *testing.T) {
 		{"no sheets", bookOf(), "error: is damaged: it lists no sheets. Get the file again from where it came from."},
 		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
 		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
+		{"a picture beside a text", odf("text", "", `<text:p>ipsu<draw:frame text:anchor-type="char"><svg:title>Map</svg:title></draw:frame>m</text:p>`, ""), "ipsum [picture: Map]"},
+		{"a table as a header", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><table:table><table:table-row><table:table-cell><text:p>left</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>right</text:p></table:table-cell></table:table-row></table:table></style:header><style:footer><table:table><table:table-row><table:table-cell/></table:table-row></table:table></style:footer></style:master-page></s>`), "a\n\n[header: left right]"},
+		{"a link within the file", archiveOf(
+			"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/s.xml"/></Relationships>`,
+			"ppt/slides/s.xml", `<p:sld><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>[1]</a:t></a:r></a:p></p:txBody></p:sld>`,
+			"ppt/slides/_rels/s.xml.rels", `<Relationships><Relationship Id="h" Type="x/hyperlink" Target="#_ftn1"/></Relationships>`), "slide 1/1  ()\n[1]"},
 		{"headers", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><text:p>top</text:p></style:header><style:footer><text:p>end</text:p></style:footer></style:master-page></s>`), "a\n\n[header: top]\n[footer: end]"},
 		{"a hidden slide", odf("presentation", `<style:style style:name="h"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>`, `<draw:page draw:style-name="h"><text:p>a</text:p></draw:page>`, ""), "slide 1/1  (hidden)\na"},
 		{"a comment on a cell", odf("spreadsheet", "", `<table:table table:name="T"><table:table-row><table:table-cell><office:annotation><dc:creator>Eve</dc:creator><text:p>odd</text:p></office:annotation><text:p>9</text:p></table:table-cell></table:table-row></table:table>`, ""), "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 9 |\n[A1, comment by Eve: odd]"},
@@ -230,5 +240,182 @@ func TestBesideText(t *testing.T) {
 	}
 	if got := parseFormat("(###) ###-####").number(5551234567, false); got != "(555) 123-4567" {
 		t.Errorf("a telephone number: %s", got)
+	}
+}
+
+// utf16Of returns a text in UTF-16.
+func utf16Of(s string, order unicode.Endianness, bom unicode.BOMPolicy) string {
+	out, err := unicode.UTF16(order, bom).NewEncoder().String(s)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func TestEncodings(t *testing.T) {
+	doc := `<w:document><w:body>` + para("naïve 漢") + `</w:body></w:document>`
+	latin := strings.ReplaceAll(`<?xml version="1.0" encoding="ISO-8859-1"?>`+doc, "naïve 漢", "na\xefve")
+	for _, tc := range []struct{ name, document, want string }{
+		{"little endian with a mark", utf16Of(`<?xml version="1.0" encoding="UTF-16"?>`+doc, unicode.LittleEndian, unicode.UseBOM), "naïve 漢"},
+		{"big endian with a mark", utf16Of(doc, unicode.BigEndian, unicode.UseBOM), "naïve 漢"},
+		{"little endian", utf16Of(`<?xml version="1.0" encoding="utf-16le"?>`+doc, unicode.LittleEndian, unicode.IgnoreBOM), "naïve 漢"},
+		{"big endian", utf16Of(`<?xml version="1.0" encoding="utf-16"?>`+doc, unicode.BigEndian, unicode.IgnoreBOM), "naïve 漢"},
+		{"UTF-8 with a mark", "\ufeff" + doc, "naïve 漢"},
+		{"Latin-1", latin, "naïve"},
+		{"of no known name", `<?xml version="1.0" encoding="x-none"?>` + doc, "error: is damaged: its part document.xml is not valid XML. Get the file again from where it came from."},
+	} {
+		if got := show(t, wordOf("", "word/document.xml", tc.document), Request{}); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestChartValues(t *testing.T) {
+	series := func(code string, values ...string) string {
+		s := `<c:chartSpace><c:chart><c:barChart><c:ser><c:cat><c:numRef><c:numCache><c:formatCode>m/d/yyyy</c:formatCode><c:pt idx="0"><c:v>45292</c:v></c:pt></c:numCache></c:numRef></c:cat><c:val><c:numRef><c:numCache>` + code
+		for i, v := range values {
+			s += fmt.Sprintf(`<c:pt idx="%d"><c:v>%s</c:v></c:pt>`, i, v)
+		}
+		return s + `</c:numCache></c:numRef></c:val></c:ser></c:barChart></c:chart></c:chartSpace>`
+	}
+	for _, tc := range []struct{ chart, want string }{
+		{series(`<c:formatCode>General</c:formatCode>`, "4.4000000000000004", "#N/A"), "| 1/1/2024 | 4.4 |\n| | #N/A |"},
+		{series(`<c:formatCode>0.0%</c:formatCode>`, "0.256"), "| 1/1/2024 | 25.6% |"},
+		{series("", "12"), "| 1/1/2024 | 12 |"},
+	} {
+		data := wordOf(`<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>`, "word/charts/chart1.xml", tc.chart,
+			"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="x/chart" Target="charts/chart1.xml"/></Relationships>`)
+		if got, want := show(t, data, Request{}), "[chart]\n\n| | |\n|---|---|\n"+tc.want; got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+// odfOf returns an OpenDocument file with a styles part, the content of its body and more
+// parts.
+func odfOf(kind, styles, automatic, body string, more ...string) []byte {
+	return archiveOf(append([]string{
+		"mimetype", "application/vnd.oasis.opendocument." + kind, "styles.xml", `<office:document-styles>` + styles + `</office:document-styles>`,
+		"content.xml", `<office:document-content><office:automatic-styles>` + automatic + `</office:automatic-styles><office:body>` + body + `</office:body></office:document-content>`,
+	}, more...)...)
+}
+
+func TestOpenDocumentObjects(t *testing.T) {
+	chart := `<office:document-content><office:body><office:chart><chart:chart><chart:title><text:p>Sales</text:p></chart:title><table:table><table:table-header-rows><table:table-row><table:table-cell><text:p/></table:table-cell><table:table-cell office:value-type="string"><text:p>North</text:p></table:table-cell></table:table-row></table:table-header-rows>
+		<table:table-row><table:table-cell><text:p>Q1</text:p></table:table-cell><table:table-cell office:value-type="float" office:value="4.4"/></table:table-row></table:table></chart:chart></office:chart></office:body></office:document-content>`
+	math := `<math><semantics><mrow><mfrac><mi>π</mi><mn>2</mn></mfrac><mo>+</mo><msqrt><mi>a</mi><mi>b</mi></msqrt><mo>=</mo><msubsup><mi>x</mi><mn>1</mn><mrow><mi>n</mi><mo>+</mo><mn>1</mn></mrow></msubsup></mrow><annotation encoding="StarMath 5.0">π over 2</annotation></semantics></math>`
+	object := func(href string) string {
+		return `<draw:frame text:anchor-type="as-char"><draw:object xlink:href="` + href + `"/><draw:image xlink:href="./ObjectReplacements/Object 1"/></draw:frame>`
+	}
+	const shown = "[chart: Sales]\n\n| | North |\n|---|---|\n| Q1 | 4.4 |"
+	for _, tc := range []struct{ name, kind, body, want string }{
+		{"a chart in a text", "text", `<office:text><text:p>a` + object("./Object 1") + `b</text:p></office:text>`, "ab\n\n" + shown},
+		{"a formula in a text", "text", `<office:text><text:p>so ` + object("Object 2/") + ` it is</text:p></office:text>`, "so π/2+√(ab)=x_1^(n+1) it is"},
+		{"a formula in the file", "text", `<office:text><text:p><draw:frame><draw:object>` + math + `</draw:object></draw:frame></text:p></office:text>`, "π/2+√(ab)=x_1^(n+1)"},
+		{"a sheet in a text", "text", `<office:text><text:p>a` + object("./Object 3") + `</text:p></office:text>`, "a\n\n[embedded object: spreadsheet]"},
+		{"an object of another program", "text", `<office:text><text:p>a <draw:frame><draw:object-ole xlink:href="./Object 4"/></draw:frame></text:p></office:text>`, "a [embedded object]"},
+		{"an object that is not there", "text", `<office:text><text:p>a` + object("./Object 9") + `</text:p></office:text>`, "a"},
+		{"a chart on a slide", "presentation", `<draw:page>` + object("./Object 1") + `</draw:page>`, "slide 1/1  ()\n" + shown},
+		{"a chart in a cell", "spreadsheet", `<table:table table:name="T"><table:table-row><table:table-cell><text:p>1</text:p>` + object("./Object 1") + `</table:table-cell></table:table-row></table:table>`, "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[A1, chart: Sales]"},
+		{"a chart and a text on a sheet", "spreadsheet", `<table:table table:name="T"><table:shapes>` + object("./Object 1") + `<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame></table:shapes><table:table-row><table:table-cell><text:p>1</text:p></table:table-cell></table:table-row></table:table>`, "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[on the sheet: box]\n[on the sheet: chart: Sales]"},
+	} {
+		data := odfOf(tc.kind, "", "", tc.body, "Object 1/content.xml", chart, "Object 2/content.xml", math,
+			"Object 3/content.xml", `<office:document-content><office:body><office:spreadsheet><table:table/></office:spreadsheet></office:body></office:document-content>`)
+		if got := show(t, data, Request{}); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
+	}
+	for _, tc := range []struct{ math, want string }{
+		{`<msup><mi>x</mi><mn>2</mn></msup>`, "x^2"}, {`<munderover><mo>∑</mo><mn>0</mn><mi>n</mi></munderover><mi>i</mi>`, "∑_0^ni"},
+		{`<mroot><mi>a</mi><mn>3</mn></mroot>`, "3√a"}, {`<mfenced open="[" close="]"><mi>a</mi><mi>b</mi></mfenced>`, "[a,b]"}, {`<mfenced><mi>a</mi></mfenced>`, "(a)"},
+		{`<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr><mtr><mtd><mi>c</mi></mtd></mtr></mtable>`, "a, b; c"}, {`<mfrac><mi>a</mi></mfrac>`, "a/"}, {`<mphantom><mi>a</mi></mphantom><mi>b</mi>`, "b"},
+	} {
+		data := odfOf("text", "", "", `<office:text><text:p><draw:frame><draw:object><math>`+tc.math+`</math></draw:object></draw:frame></text:p></office:text>`)
+		if got := show(t, data, Request{}); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.math, got, tc.want)
+		}
+	}
+}
+
+func TestMasterSlides(t *testing.T) {
+	frame := func(class, text string) string {
+		return `<draw:frame presentation:class="` + class + `"><draw:text-box><text:p>` + text + `</text:p></draw:text-box></draw:frame>`
+	}
+	styles := `<office:master-styles><style:master-page style:name="M">` + frame("title", "Click here") + frame("footer", "<presentation:footer/>") + frame("header", "<presentation:header/>") + frame("date-time", "today") +
+		`<draw:custom-shape><text:p>Draft</text:p></draw:custom-shape><presentation:notes>` + frame("footer", "no") + `</presentation:notes></style:master-page></office:master-styles>`
+	look := func(name, more string) string {
+		return `<style:style style:name="` + name + `"><style:drawing-page-properties ` + more + `/></style:style>`
+	}
+	page := func(more, text string) string {
+		return `<draw:page draw:master-page-name="M" ` + more + `>` + frame("outline", text) + `</draw:page>`
+	}
+	data := odfOf("presentation", styles, look("on", `presentation:display-footer="true"`)+look("off", `presentation:background-objects-visible="false"`),
+		`<presentation:footer-decl presentation:name="f">© Ann</presentation:footer-decl>`+
+			page(`draw:style-name="on" presentation:use-footer-name="f"`, "a")+page(`draw:style-name="on" presentation:use-footer-name="f"`, "b")+page("", "c")+page(`draw:style-name="off"`, "d")+
+			`<draw:page>`+frame("outline", "first")+frame("title", "The title")+frame("page-number", "5")+`</draw:page>`)
+	want := "slide 1/5  ()\na\n\n[from the master slide, from here on: Draft © Ann]\nslide 2/5  ()\nb\nslide 3/5  ()\nc\n\n[from the master slide, from here on: Draft]\n" +
+		"slide 4/5  ()\nd\n\n[from the master slide, from here on: nothing]\nslide 5/5 The title ()\nfirst"
+	if got := show(t, data, Request{}); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got, want := show(t, data, Request{First: 2, Last: 2}), "slide 2/5  ()\nb\n\n[from the master slide, from here on: Draft © Ann]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+
+	shape := func(place, s string) string {
+		return `<p:sp><p:nvSpPr><p:nvPr>` + place + `</p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>` + s + `</a:t></a:r></a:p></p:txBody></p:sp>`
+	}
+	rels := func(kind, target string) string {
+		return `<Relationships><Relationship Id="a" Type="x/` + kind + `" Target="` + target + `"/></Relationships>`
+	}
+	pptx := func(slide, layout string) []byte {
+		return archiveOf(
+			"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId id="256" r:id="a"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", rels("slide", "slides/slide1.xml"),
+			"ppt/slides/slide1.xml", `<p:sld`+slide+`>`+shape("", "own")+`</p:sld>`, "ppt/slides/_rels/slide1.xml.rels", rels("slideLayout", "../slideLayouts/l.xml"),
+			"ppt/slideLayouts/l.xml", `<p:sldLayout`+layout+`>`+shape(`<p:ph type="title"/>`, "Click")+shape("", "layout")+`</p:sldLayout>`, "ppt/slideLayouts/_rels/l.xml.rels", rels("slideMaster", "../slideMasters/m.xml"),
+			"ppt/slideMasters/m.xml", `<p:sldMaster>`+shape(`<p:ph/>`, "Click")+shape("", "Company")+`</p:sldMaster>`)
+	}
+	for _, tc := range []struct{ slide, layout, want string }{
+		{"", "", "\n\n[from the master slide, from here on: layout Company]"},
+		{"", ` showMasterSp="0"`, "\n\n[from the master slide, from here on: layout]"},
+		{` showMasterSp="0"`, "", ""},
+	} {
+		if got, want := show(t, pptx(tc.slide, tc.layout), Request{}), "slide 1/1  ()\nown"+tc.want; got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func TestListsOfSlides(t *testing.T) {
+	list := func(style, text string) string {
+		return `<text:list text:style-name="` + style + `"><text:list-item><text:p>` + text + `</text:p></text:list-item></text:list>`
+	}
+	number := func(name, format string) string {
+		return `<text:list-style style:name="` + name + `"><text:list-level-style-number text:level="1" style:num-format="` + format + `" style:num-suffix="."/></text:list-style>`
+	}
+	body := `<draw:page><draw:frame><draw:text-box>` + list("p", "Head") + list("a", "one") + list("b", "two") + `<text:p>between</text:p>` + list("a", "new") + list("i", "x") + list("none", "y") +
+		`</draw:text-box></draw:frame><draw:frame><draw:text-box>` + list("b", "other frame") + `</draw:text-box></draw:frame></draw:page>`
+	data := odfOf("presentation", "", number("a", "1")+number("b", "1")+number("i", "i")+strings.ReplaceAll(number("p", ""), `style:num-suffix="."`, ""), body)
+	want := "slide 1/1  ()\nHead\n1. one\n2. two\n\nbetween\n\n1. new\ni. x\n- y\n\n1. other frame"
+	if got := show(t, data, Request{}); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWithoutValues(t *testing.T) {
+	book := bookOf(`<sheetData><row r="1"><c r="A1"><f>SUM(B1)</f><v></v></c><c r="B1"><f>1+1</f><v>2</v></c><c r="C1" t="str"><f>""</f><v></v></c><c r="D1"><f>NOW()</f></c></row></sheetData>` +
+		`<oleObjects><mc:AlternateContent><mc:Choice><oleObject progId="Acrobat Document"/></mc:Choice><mc:Fallback><oleObject progId="Acrobat Document"/></mc:Fallback></mc:AlternateContent></oleObjects>`)
+	if got, want := show(t, book, Request{}), "sheet 1/1 S1 (A1:D1)\n|  | A | B | C | D |\n|---|---|---|---|---|\n| 1 | =SUM(B1) | 2 |  | =NOW() |\n[on the sheet: embedded object: Acrobat Document]\n[shown as formulas, because the file has no values of them: 2]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	cells := ""
+	for _, c := range []string{`table:formula="of:=[.B1]*2"`, `table:formula="of:=1" office:value-type="string" office:string-value=""`, `office:value-type="float" office:value="0.30000000000000004"`, `office:value-type="percentage" office:value="0.25"`,
+		`office:value-type="date" office:date-value="2024-01-31"`, `office:value-type="boolean" office:boolean-value="true"`, `office:value-type="string" office:string-value="s"`} {
+		cells += `<table:table-cell ` + c + `/>`
+	}
+	ods := odfOf("spreadsheet", "", "", `<table:table table:name="T"><table:table-row>`+cells+`</table:table-row></table:table>`)
+	if got, want := show(t, ods, Request{}), "sheet 1/1 T (A1:G1)\n|  | A | B | C | D | E | F | G |\n|---|---|---|---|---|---|---|---|\n| 1 | =[.B1]*2 |  | 0.3 | 25% | 2024-01-31 | TRUE | s |\n[shown as formulas, because the file has no values of them: 1]"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
