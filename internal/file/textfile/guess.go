@@ -265,7 +265,7 @@ func guessSingle(b []byte) guess {
 		}
 		high++
 		switch {
-		case c < 0xa0 && i > 0 && b[i-1] >= utf8.RuneSelf: // a letter of a code page of DOS
+		case c < 0xb0 && i > 0 && b[i-1] >= utf8.RuneSelf: // a letter of a code page of DOS
 			dos++
 		case c >= 0xc0 && c < 0xe0:
 			low++
