@@ -57,8 +57,11 @@ func (a *archive) chart(part string) (lines []string, err error) {
 					if err == nil {
 						err = a.hold(len(value) + 16)
 					}
-					if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && own != "" && len(own) < 1000 {
-						value = parseFormat(own).number(v, epoch1904)
+					if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+						value = general(v) // a format may hide digits
+						if f := parseFormat(own); len(own) < 1000 && f.sections[0].date {
+							value = f.number(v, epoch1904)
+						}
 					}
 					switch value = clean(value); place {
 					case "tx":

@@ -27,7 +27,12 @@ func (d *odf) object(t *tokens, e xml.StartElement) (formula string, lines []str
 			formula, err = d.math(t, e)
 		case name == "chart" && e.Name.Space == "chart":
 			what, lines, err = d.chartObject(t)
-		case name == "spreadsheet", name == "text" && e.Name.Space == "office", name == "presentation", name == "drawing":
+		case name == "spreadsheet":
+			rows, err := d.embedded(t)
+			what = "[embedded object: spreadsheet]"
+			lines = append([]string{"", what, ""}, table(rows)...)
+			return err
+		case name == "text" && e.Name.Space == "office", name == "presentation", name == "drawing":
 			what = "[embedded object: " + name + "]"
 			lines = []string{"", what}
 			return t.skip()
@@ -44,21 +49,17 @@ func (d *odf) object(t *tokens, e xml.StartElement) (formula string, lines []str
 
 // chartObject reads a chart: its title, and the table of its values.
 func (d *odf) chartObject(t *tokens) (what string, lines []string, err error) {
-	title, number := "", d.number
-	d.number = 0
+	title := ""
 	var rows [][]string
 	err = t.each(func(e xml.StartElement) (err error) {
-		switch e.Name.Local {
-		case "title":
-			if e.Name.Space == "chart" && title == "" {
-				title, err = t.content()
-			}
-		case "table":
-			rows, err = d.table(t)
+		switch {
+		case e.Name.Local == "title" && e.Name.Space == "chart" && title == "":
+			title, err = t.content()
+		case e.Name.Local == "table":
+			rows, err = d.tableOf(t)
 		}
 		return err
 	})
-	d.number = number
 	if title = strings.Join(strings.Fields(clean(title)), " "); title != "" {
 		title = ": " + title
 	}
@@ -68,6 +69,28 @@ func (d *odf) chartObject(t *tokens) (what string, lines []string, err error) {
 		lines = append(append(append(lines, ""), table(rows)...), "")
 	}
 	return what, lines, err
+}
+
+// embedded reads the first table of a workbook in another document.
+func (d *odf) embedded(t *tokens) (rows [][]string, err error) {
+	err = t.each(func(e xml.StartElement) (err error) {
+		switch {
+		case e.Name.Local == "table" && rows == nil:
+			rows, err = d.tableOf(t)
+		case e.Name.Local == "table", odfSkipped[e.Name.Local]:
+			err = t.skip()
+		}
+		return err
+	})
+	return rows, err
+}
+
+// tableOf is table for one that is not part of the sheet that is read.
+func (d *odf) tableOf(t *tokens) ([][]string, error) {
+	number := d.number
+	d.number = 0
+	defer func() { d.number = number }()
+	return d.table(t)
 }
 
 // math reads the element of MathML whose start is e as a line of text (MathML 3, chapter

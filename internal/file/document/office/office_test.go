@@ -280,7 +280,7 @@ func TestChartValues(t *testing.T) {
 	}
 	for _, tc := range []struct{ chart, want string }{
 		{series(`<c:formatCode>General</c:formatCode>`, "4.4000000000000004", "#N/A"), "| 1/1/2024 | 4.4 |\n| | #N/A |"},
-		{series(`<c:formatCode>0.0%</c:formatCode>`, "0.256"), "| 1/1/2024 | 25.6% |"},
+		{series(`<c:formatCode>$#,##0</c:formatCode>`, "15.53"), "| 1/1/2024 | 15.53 |"},
 		{series("", "12"), "| 1/1/2024 | 12 |"},
 	} {
 		data := wordOf(`<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>`, "word/charts/chart1.xml", tc.chart,
@@ -312,7 +312,8 @@ func TestOpenDocumentObjects(t *testing.T) {
 		{"a chart in a text", "text", `<office:text><text:p>a` + object("./Object 1") + `b</text:p></office:text>`, "ab\n\n" + shown},
 		{"a formula in a text", "text", `<office:text><text:p>so ` + object("Object 2/") + ` it is</text:p></office:text>`, "so π/2+√(ab)=x_1^(n+1) it is"},
 		{"a formula in the file", "text", `<office:text><text:p><draw:frame><draw:object>` + math + `</draw:object></draw:frame></text:p></office:text>`, "π/2+√(ab)=x_1^(n+1)"},
-		{"a sheet in a text", "text", `<office:text><text:p>a` + object("./Object 3") + `</text:p></office:text>`, "a\n\n[embedded object: spreadsheet]"},
+		{"a sheet in a text", "text", `<office:text><text:p>a` + object("./Object 3") + `</text:p></office:text>`, "a\n\n[embedded object: spreadsheet]\n\n| x |\n|---|"},
+		{"a drawing in a text", "text", `<office:text><text:p>a` + object("./Object 5") + `</text:p></office:text>`, "a\n\n[embedded object: drawing]"},
 		{"an object of another program", "text", `<office:text><text:p>a <draw:frame><draw:object-ole xlink:href="./Object 4"/></draw:frame></text:p></office:text>`, "a [embedded object]"},
 		{"an object that is not there", "text", `<office:text><text:p>a` + object("./Object 9") + `</text:p></office:text>`, "a"},
 		{"a chart on a slide", "presentation", `<draw:page>` + object("./Object 1") + `</draw:page>`, "slide 1/1  ()\n" + shown},
@@ -320,7 +321,8 @@ func TestOpenDocumentObjects(t *testing.T) {
 		{"a chart and a text on a sheet", "spreadsheet", `<table:table table:name="T"><table:shapes>` + object("./Object 1") + `<draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame></table:shapes><table:table-row><table:table-cell><text:p>1</text:p></table:table-cell></table:table-row></table:table>`, "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[on the sheet: box]\n[on the sheet: chart: Sales]"},
 	} {
 		data := odfOf(tc.kind, "", "", tc.body, "Object 1/content.xml", chart, "Object 2/content.xml", math,
-			"Object 3/content.xml", `<office:document-content><office:body><office:spreadsheet><table:table/></office:spreadsheet></office:body></office:document-content>`)
+			"Object 3/content.xml", `<office:document-content><office:body><office:spreadsheet><table:table><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row></table:table><table:table><table:table-row><table:table-cell><text:p>second</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet></office:body></office:document-content>`,
+			"Object 5/content.xml", `<office:document-content><office:body><office:drawing><draw:page><text:p>x</text:p></draw:page></office:drawing></office:body></office:document-content>`)
 		if got := show(t, data, Request{}); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
 		}
@@ -342,7 +344,7 @@ func TestMasterSlides(t *testing.T) {
 		return `<draw:frame presentation:class="` + class + `"><draw:text-box><text:p>` + text + `</text:p></draw:text-box></draw:frame>`
 	}
 	styles := `<office:master-styles><style:master-page style:name="M">` + frame("title", "Click here") + frame("footer", "<presentation:footer/>") + frame("header", "<presentation:header/>") + frame("date-time", "today") +
-		`<draw:custom-shape><text:p>Draft</text:p></draw:custom-shape><presentation:notes>` + frame("footer", "no") + `</presentation:notes></style:master-page></office:master-styles>`
+		`<draw:custom-shape><text:p>Draft<text:page-number>1</text:page-number></text:p></draw:custom-shape><presentation:notes>` + frame("footer", "no") + `</presentation:notes></style:master-page></office:master-styles>`
 	look := func(name, more string) string {
 		return `<style:style style:name="` + name + `"><style:drawing-page-properties ` + more + `/></style:style>`
 	}
@@ -400,6 +402,25 @@ func TestListsOfSlides(t *testing.T) {
 	want := "slide 1/1  ()\nHead\n1. one\n2. two\n\nbetween\n\n1. new\ni. x\n- y\n\n1. other frame"
 	if got := show(t, data, Request{}); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNestedLists(t *testing.T) {
+	item := func(text, more string) string {
+		return `<text:list-item><text:p>` + text + `</text:p>` + more + `</text:list-item>`
+	}
+	list := func(style string, items ...string) string {
+		return `<text:list text:style-name="` + style + `">` + strings.Join(items, "") + `</text:list>`
+	}
+	styles := ""
+	for _, name := range []string{"A", "B"} {
+		styles += `<text:list-style style:name="` + name + `"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/><text:list-level-style-number text:level="2" style:num-format="1" style:num-suffix="."/></text:list-style>`
+	}
+	for _, inner := range []string{"A", "B", ""} {
+		data := odfOf("text", "", styles, `<office:text>`+list("A", item("a", list(inner, item("b", ""), item("c", ""))), item("d", list(inner, item("e", ""))))+`</office:text>`)
+		if got, want := show(t, data, Request{}), "1. a\n   1. b\n   2. c\n2. d\n   1. e"; got != want {
+			t.Errorf("%q:\n%s\nwant\n%s", inner, got, want)
+		}
 	}
 }
 

@@ -243,7 +243,10 @@ func (d *odf) heading(t *tokens, e xml.StartElement, level int) (lines []string,
 // list reads the items of the list whose start is e. Its style is that of the list it is
 // in, unless it has its own.
 func (d *odf) list(t *tokens, e xml.StartElement, style *listStyle, level int) (lines []string, err error) {
-	if own := d.styles.lists[attr(e, "style-name")]; own != nil && attr(e, "style-name") != "" {
+	if own := d.styles.lists[attr(e, "style-name")]; own != nil && attr(e, "style-name") != "" && own != style {
+		if style != nil {
+			own.used = [maxLevels]bool{} // a list of its own in an item of another
+		}
 		style = own
 	}
 	if style == nil {
@@ -340,6 +343,8 @@ func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 			return d.comment(t)
 		case e.Name.Space == "presentation":
 			b.WriteString(d.fields[name])
+		case name == "page-number" && d.fields != nil:
+			return t.skip()
 		case name == "object" && e.Name.Space == "draw":
 			formula, own, err := d.object(t, e)
 			b.WriteString(formula)
