@@ -153,7 +153,7 @@ var rules = []rule{
 	{"tools/bash", []string{"tools", "session", "policy", "internal/exec/command", "internal/text/fault", "internal/text/plain", "internal/exec/powershell", "internal/exec/process", "internal/exec/shellsafe", "internal/exec/spool", "internal/exec/task", "web/dial", "web/proxy", "web/site", "internal/text/terminal"}, []string{"golang.org/x/sys"}, "the tools that run commands; their connections to the network"},
 	{"internal/exec/powershell", nil, nil, "a leaf: which PowerShell commands are one simple command, and what any other may run"},
 	{"internal/exec/helper", []string{"internal/exec/command", "internal/exec/gitfront", "internal/exec/process"}, nil, "runs the processes that supervise commands, before the libraries of the server are initialized"},
-	{"internal/exec/shellsafe", nil, []string{"mvdan.cc/sh/v3/syntax"}, "a leaf: what a shell command holds and whether it only reads"},
+	{"internal/exec/shellsafe", nil, []string{"mvdan.cc/sh/v3"}, "a leaf: what a shell command holds and whether it only reads"},
 	{"internal/record/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},
 	{"internal/record/metrics", []string{"concurrency", "internal/text/plain"}, nil, "figures of the scheduler, as Prometheus text and as a live view"},
 	{"internal/text/terminal", []string{"internal/text/plain"}, []string{"golang.org/x/text"}, "a leaf: output as a terminal shows it, and the screen of one"},

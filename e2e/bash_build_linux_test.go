@@ -152,5 +152,5 @@ func TestProtected(t *testing.T) {
 // unnamed returns a command whose protected names are known only when it runs, so that
 // the policy cannot refuse it and the sandbox must.
 func unnamed(command string) string {
-	return "g=.git m=.mcp-toolset; " + strings.NewReplacer(".mcp-toolset", "$m", ".git", "$g").Replace(command)
+	return "g=$(echo .git) m=$(echo .mcp-toolset); " + strings.NewReplacer(".mcp-toolset", "$m", ".git", "$g").Replace(command)
 }

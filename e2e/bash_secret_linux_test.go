@@ -54,7 +54,7 @@ func TestSecretsOfServer(t *testing.T) {
 func TestTokenOfServer(t *testing.T) {
 	s := startShellHTTP(t)
 	for _, tool := range []string{"Bash", "BashReadOnly"} {
-		text, err := s.call(t.Context(), tool, map[string]any{"command": "env; p=/proc; cat $p/[0-9]*/environ $p/[0-9]*/cmdline | tr '\\0' '\\n'; true"})
+		text, err := s.call(t.Context(), tool, map[string]any{"command": "env; p=$(echo /proc); cat $p/[0-9]*/environ $p/[0-9]*/cmdline | tr '\\0' '\\n'; true"})
 		if err != nil || strings.Contains(text, wireToken) || strings.Contains(text, "MCP_TOOLSET_TOKEN") || !strings.Contains(text, "PATH=") {
 			t.Errorf("%s: %v %s", tool, err, text)
 		}

@@ -132,6 +132,12 @@ func (l *list) allParts(c *call) match {
 			}
 		}
 	}
+	if first.rule == nil && c.p.preset && c.r.Own != nil {
+		// All parts only read as they are written. A preset covers them beside a command that does nothing, so also alone.
+		if m := l.covering(c, &Part{Text: "true", Name: "true", Allowable: true}); m.rule != nil && m.rule.preset != nil {
+			first = m
+		}
+	}
 	if uncovered && (risky || c.targetsConcern() != nil) || c.inputConcern() {
 		return match{}
 	}

@@ -32,7 +32,7 @@ func TestPresetOfPart(t *testing.T) {
 	}{
 		"a in a loop": {Part{Text: "a x", Repeated: true}, Allow}, "b in a loop": {Part{Text: "b x", Repeated: true}, Ask}, "a started": {Part{Text: "timeout 5 a x", Allowable: true}, Allow}, "b started": {Part{Text: "timeout 5 b x", Allowable: true}, Ask},
 		"wrapped": {Part{Text: "a x"}, Ask}, "a version": {Part{Text: "c --version", Allowable: true}, Allow}, "of a file": {Part{Text: "../c --version", Allowable: true}, Ask}, "with more": {Part{Text: "c x --version", Allowable: true}, Ask},
-		"local": {Part{Text: "curl x", Allowable: true, Local: true}, Allow}, "remote": {Part{Text: "curl x", Allowable: true}, Ask}, "a risk in a loop": {Part{Text: "a x", Repeated: true, Risk: "it destroys"}, Ask},
+		"local": {Part{Text: "curl x", Allowable: true, Local: true}, Allow}, "remote": {Part{Text: "curl x", Allowable: true}, Ask}, "only reads": {Part{Text: "ls x", Reads: true}, Ask}, "a risk in a loop": {Part{Text: "a x", Repeated: true, Risk: "it destroys"}, Ask},
 	} {
 		test.part.Name = test.part.Text
 		d := p.Decide(Request{Tool: "Bash", Dir: "/ws", Parts: &Parts{List: []Part{test.part}}, Own: &Decision{Behavior: Ask, Reason: "it is not contained"}})

@@ -38,7 +38,7 @@ var presets = map[string][]presetGroup{"dev": {
 	{commands: []string{"mkdir *", "touch *", "rm *", "rmdir *", "mv *", "cp *", "sed *"}, edits: true},
 	{commands: []string{"tee *", "chmod +x *", "chmod 644 *", "chmod 755 *", "chmod 600 *", "chmod 700 *", "chmod u+x *", "chmod a+x *"}},
 	// The shell, which prints and waits; what runs on this machine, and servers of the project.
-	{commands: []string{"echo *", "cat", "sleep *", "wait *", "jobs", "jobs -l", "kill %*", "set -x", "set +x", "set +e", "break", "continue", "--version", "--help", "cd /tmp", "cd /tmp/*",
+	{commands: []string{"true", "echo *", "cat", "sleep *", "wait *", "jobs", "jobs -l", "kill %*", "set -x", "set +x", "set +e", "break", "continue", "--version", "--help", "cd /tmp", "cd /tmp/*",
 		"lsof *", "systemctl status *", "systemctl is-active *", "docker ps *", "docker images *", "docker logs *", "docker compose ps *", "docker compose logs *", "gh secret list *", "gh variable list *"}, except: "-D -H --host .."},
 	{commands: []string{"printf *"}, except: "-v"},
 	{commands: []string{"curl *"}, local: true},

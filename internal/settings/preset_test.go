@@ -52,6 +52,12 @@ func TestPreset(t *testing.T) {
 				t.Errorf("%s outside of the workspace: %v, %s", command, d.Behavior, d.Reason)
 			}
 		}
+		// Commands that only read as they are written need no other one beside them.
+		for risk, want := range map[string]policy.Behavior{"": policy.Allow, "it is a risk": policy.Ask} {
+			if d := p.Decide(uncontained(policy.Part{Text: "ls x", Name: "ls x", Reads: true, Risk: risk})); d.Behavior != want {
+				t.Errorf("a read with the risk %q: %v, %s", risk, d.Behavior, d.Reason)
+			}
+		}
 		for _, edits := range []bool{true, false} {
 			d := p.Decide(uncontained(policy.Part{Text: "sed -i s/a/b/ f", Name: "sed -i s/a/b/ f", Allowable: true, Edits: edits}))
 			if (d.Layer == policy.LayerRule) != edits {

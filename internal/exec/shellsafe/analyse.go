@@ -264,14 +264,18 @@ func (w *walker) parse(text string, c context) error {
 		w.unresolve(continued)
 		w.deny(continued)
 	}
-	before := w.src
-	w.src = text
+	before, known := w.src, w.constants
+	w.src, w.constants = text, nil
+	c.dirs.vars = nil
+	if w.o.typed == nil { // else variables are left from earlier texts
+		w.constants = constants(f)
+	}
 	c.input.open = c.input.open || changesInput(f.Stmts)
 	w.list(f.Stmts, c)
 	if n := len(f.Stmts); n > 0 && c.reparse == 0 {
 		w.a.answers = w.answers(f.Stmts[n-1])
 	}
-	w.src = before
+	w.src, w.constants = before, known
 	return err
 }
 

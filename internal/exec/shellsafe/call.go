@@ -15,14 +15,11 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(Command{}) // reserves its place before its substitutions
 	kept := at < len(w.a.Commands)
-	reasonBefore, dirsIn := w.reason, c.dirs
+	reasonBefore := w.reason
 	w.reason = ""
 
-	prefix := w.prefix(n, c)
-	args := make([]arg, len(n.Args))
-	for i, x := range n.Args {
-		args[i] = w.word(x, c)
-	}
+	prefix, set := w.prefix(n, c)
+	args := w.words(n.Args, c)
 	var files []Path
 	out := &outputs{}
 	redirs, toFile := w.redirects(rs, c, &files, out)
@@ -39,7 +36,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 		cmd.Reads = w.reason == "" && !slices.ContainsFunc(n.Assigns, reaches)
 		w.soft("it sets a variable: " + shortForm(cmd.Text))
 		w.settle(at, kept, cmd, reasonBefore)
-		return same(dirsIn)
+		return same(set)
 	}
 	w.describe(&cmd, args)
 	from := len(w.a.Reads)
@@ -157,16 +154,18 @@ func joined(args []arg) (text, sure string, lit bool) {
 }
 
 // allowable reports whether the words are what they seem to a rule: each is literal, a
-// pattern that cannot become a flag, or what a command prints that only reads. echo prints all.
+// pattern that cannot become a flag, or what a command prints that only reads. echo prints all, and
+// [ takes the operand of one operator for a text.
 func allowable(args []arg) bool {
 	dashes, echo := false, args[0].lit && args[0].val == "echo"
+	test := args[0].lit && args[0].val == "[" && len(args) == 4 && args[1].lit
 	for i := range args {
 		a := &args[i]
 		switch {
 		case a.lit && (!a.folded || strings.HasPrefix(a.text, "~")):
 			dashes = dashes || a.val == "--"
 		case a.glob && i > 0 && (dashes || a.lead != "" && a.lead[0] != '-'):
-		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"), a.values && echo:
+		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"), a.values && echo, a.one && test:
 		default:
 			return false
 		}
@@ -230,9 +229,9 @@ func (w *walker) cd(args []arg, c context) dirs {
 	}
 	switch {
 	case len(args) == 0 && w.o.Home != "" && !w.assigns:
-		return dirs{list: []string{w.o.Home}}
+		return dirs{list: []string{w.o.Home}, vars: c.dirs.vars}
 	case len(args) != 1 || !args[0].lit || args[0].val == "" || args[0].val[0] == '-':
-		return dirs{list: c.dirs.list, unknown: true} // a guess, for rules that deny
+		return dirs{list: c.dirs.list, unknown: true, vars: c.dirs.vars} // a guess, for rules that deny
 	case w.assigns: // CDPATH may lead elsewhere
 		to := c.dirs.cd(args[0].val)
 		to.unknown = true
@@ -242,13 +241,18 @@ func (w *walker) cd(args []arg, c context) dirs {
 }
 
 // prefix walks the assignments before a command, and returns the harmless ones for
-// the script: those that choose a language, a time zone or colours.
-func (w *walker) prefix(n *syntax.CallExpr, c context) string {
+// the script: those that choose a language, a time zone or colours. set is c.dirs with the
+// variables that the command sets if it has nothing but assignments.
+func (w *walker) prefix(n *syntax.CallExpr, c context) (script string, set dirs) {
 	assigned := w.assigns
 	var out strings.Builder
 	for _, a := range n.Assigns {
 		v := w.assignment(a, c)
 		if len(n.Args) == 0 {
+			if a.Value == nil {
+				v = literal("")
+			}
+			c.dirs = w.bind(a.Name, v, c.dirs)
 			continue
 		}
 		name := ""
@@ -266,7 +270,7 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 	if len(n.Args) > 0 {
 		w.assigns = assigned // it applies to this command only
 	}
-	return out.String()
+	return out.String(), c.dirs
 }
 
 // plainSettings reports whether the assignments before a command set nothing that could have

@@ -9,10 +9,15 @@ import (
 
 // The functions of this file handle commands that set variables.
 
-// declare walks export, declare and similar commands.
-func (w *walker) declare(n *syntax.DeclClause, c context) {
+// declare walks export, declare and similar commands, and returns c.dirs with the variables that
+// it sets.
+func (w *walker) declare(n *syntax.DeclClause, c context) dirs {
 	w.soft("it sets variables: " + n.Variant.Value)
+	assigned := w.assigns
 	w.other(n.Variant.Value, n, c)
+	if n.Variant.Value == "export" {
+		w.assigns = assigned
+	}
 	w.changes = w.changes || n.Variant.Value == "nameref" || slices.ContainsFunc(n.Args, steersBy)
 	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
 		w.evaluates = true
@@ -21,6 +26,9 @@ func (w *walker) declare(n *syntax.DeclClause, c context) {
 	cmd := len(w.a.Commands) - 1
 	for _, a := range n.Args {
 		v := w.assignment(a, c)
+		if a.Value != nil {
+			c.dirs = w.bind(a.Name, v, c.dirs)
+		}
 		if n.Variant.Value == "nameref" || n.Variant.Value != "export" && a.Name == nil && strings.HasPrefix(v.lead, "-") && strings.Contains(v.lead, "n") {
 			w.setIncomplete("which variable a name refers to is not known")
 		}
@@ -31,11 +39,12 @@ func (w *walker) declare(n *syntax.DeclClause, c context) {
 		w.a.Commands[cmd].Text = strings.Join(w.a.Commands[cmd].Words, " ")
 		w.a.Commands[cmd].Reads = n.Variant.Value == "export" && w.plainSettings(&syntax.CallExpr{Assigns: n.Args}, nil)
 	}
+	return c.dirs
 }
 
 // assignment walks the value of a variable.
 func (w *walker) assignment(a *syntax.Assign, c context) arg {
-	w.assigns = true
+	w.assigns = w.assigns || steersBy(a)
 	if a.Index != nil {
 		w.inside(a.Index, c)
 		w.arithmetic(a.Index)

@@ -129,9 +129,9 @@ func TestShows(t *testing.T) {
 		},
 		{
 			"Edits", (*Command).Edits,
-			[]string{"mkdir x", "mkdir -p x/y", "touch x y", "rm -rf x", "rm src/*.go", "rm -- -x", "rmdir x", "mv a b", "mv -t d a", "cp a b", "cp -r a b", "cp -a a ~/b", "sed -i s/a/b/ x", "sed -i -E 's/a/b/;5d' x", "sed -i /x/d y"},
+			[]string{"mkdir x", "mkdir -p x/y", "touch x y", "rm -rf x", "rm src/*.go", "rm {a,b}", "rm -- -x", "rmdir x", "mv a b", "mv -t d a", "cp a b", "cp -r a b", "cp -a a ~/b", "sed -i s/a/b/ x", "sed -i -E 's/a/b/;5d' x", "sed -i /x/d y"},
 			[]string{
-				"mkdir $X", "touch \"$(x)\"", "rm *", "rm {a,b}", "rm $HOME/x", "sudo rm x", "/bin/rm x", "./rm x", "A=b rm x", "rm x > y", "f() { rm x; }", "ln -s a b", "chmod +x a", "echo x > a", "tee a",
+				"mkdir $X", "touch \"$(x)\"", "rm *", "rm {a,$X}", "rm $HOME/x", "sudo rm x", "/bin/rm x", "./rm x", "A=b rm x", "rm x > y", "f() { rm x; }", "ln -s a b", "chmod +x a", "echo x > a", "tee a",
 				"sed s/a/b/ x", "sed -i.bak s/a/b/ x", "sed -i -e s/a/b/ x", "sed -i 1e x", "sed -i s/a/b/e x", "sed -i 'w y' x", "sed -i 'r y' x", "sed -i \"$X\" x", "sed -i src/* x", "sed --in-place p x", "sed -n p x", "cp -L a b", "cp -rL a b", "cp --deref a b", "cp --parents a/b c",
 			},
 		},
@@ -152,7 +152,7 @@ func TestShows(t *testing.T) {
 // TestSure checks the certain beginning of commands that are not fully known.
 func TestSure(t *testing.T) {
 	for text, want := range map[string]string{
-		"git log": "", "git $X": "git ", "git pu$X y": "git pu", "git \"$X\"": "git ", "git $(x)": "git ", "git {a,b}": "git ", "git p{a,b}": "git p", "git pu*": "git pu", "git ~/x": "git ", "git -C $HOME/x log": "git -C ",
+		"git log": "", "git $X": "git ", "git pu$X y": "git pu", "git \"$X\"": "git ", "git $(x)": "git ", "git {a,$X}": "git ", "git p{a,$X}": "git p", "git p{a,b}": "", "git pu*": "git pu", "git ~/x": "git ", "git -C $HOME/x log": "git -C ",
 		"git 'a b' $X": "git a b ", "xargs git": "git ", "xargs -n1 git log": "git log ", "xargs -I{} git {} x": "git ", "xargs -IX git log X": "git log ", "find . -exec git add {} +": "git add ", "ls | xargs sudo git": "git ", "sudo git log": "",
 	} {
 		a := Analyse(text, ws)

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// dirs holds the folders in which a command may run. There are several after a cd
-// that may have failed.
+// dirs holds the folders in which a command may run, and the variables whose values it sees.
+// There are several folders after a cd that may have failed.
 type dirs struct {
 	list    []string
 	unknown bool
+	vars    *binding
 }
 
 // flow holds the folders after a command, for success and failure.
@@ -39,18 +40,18 @@ func (d dirs) or(e dirs) dirs {
 	if len(list) > 4 {
 		return dirs{unknown: true}
 	}
-	return dirs{list, d.unknown || e.unknown}
+	return dirs{list, d.unknown || e.unknown, d.vars.common(e.vars)}
 }
 
 // cd returns the folders after cd TO. The shell's cd removes ".." from the text, as
 // path.Join does.
 func (d dirs) cd(to string) dirs {
 	if path.IsAbs(to) {
-		return dirs{list: []string{path.Clean(to)}}
+		return dirs{list: []string{path.Clean(to)}, vars: d.vars}
 	}
-	e := dirs{unknown: d.unknown}
+	e := dirs{unknown: d.unknown, vars: d.vars}
 	for _, x := range d.list {
-		e = e.or(dirs{list: []string{path.Join(x, to)}})
+		e = e.or(dirs{list: []string{path.Join(x, to)}, vars: d.vars})
 	}
 	return e
 }

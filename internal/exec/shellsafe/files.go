@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,6 +63,9 @@ func (w *walker) touched(args []arg, c context) {
 	if name == "install" && flagged(values(args[1:]), "-d --directory") {
 		t = fileCommand{writes: "all", vals: t.vals}
 	}
+	if name == "sqlite3" && queries(args) {
+		t.writes = ""
+	}
 	o := t.split(w, args, c)
 	fills := fillsFiles(name, values(args[1:]))
 	if t.only != "" && !o.only {
@@ -102,6 +106,17 @@ func (w *walker) touched(args []arg, c context) {
 		w.below(&o.list[n], o.list[:n], c)
 	}
 }
+
+// queries reports whether the texts for a database, after its name, only ask for its contents.
+func queries(args []arg) bool {
+	ops := slices.DeleteFunc(slices.Clone(args[1:]), func(a arg) bool { return strings.HasPrefix(a.text, "-") })
+	return len(ops) > 1 && !slices.ContainsFunc(ops[1:], func(a arg) bool { return !question.MatchString(a.text) || statement.MatchString(a.text) })
+}
+
+var (
+	question  = regexp.MustCompile(`(?i)^\s*(select|with|explain|values|pragma [a-z_]+(\([^)]*\))?;?\s*$|\.(tables|schema|indexes|dbinfo|dump|databases|fullschema|count|headers?|mode)\b)`)
+	statement = regexp.MustCompile(`(?i)\b(insert|update|delete|replace|create|drop|alter|attach|vacuum|reindex|writefile|load_extension)\b|\n\s*\.`)
+)
 
 // Programs that write only content, mode and times of the files they name, and
 // never remove, replace or link the names. And flags of touchers whose value is a

@@ -202,7 +202,7 @@ func TestWords(t *testing.T) {
 
 // TestUnresolved tests texts that no rule may treat as known.
 func TestUnresolved(t *testing.T) {
-	for _, s := range []string{"sudo -Z foo bar", "timeout --nosuch 5 ls", "echo ${x:-@(a|b)}", "[[ a == @(b) ]]", "xargs -I{} {} x", "env $X", "sh -c \"$X\"", "bash $X", "$X", "{a,b}", "cat <<$'E'\nx\nE"} {
+	for _, s := range []string{"sudo -Z foo bar", "timeout --nosuch 5 ls", "echo ${x:-@(a|b)}", "[[ a == @(b) ]]", "xargs -I{} {} x", "env $X", "sh -c \"$X\"", "bash $X", "$X", "{a,$X}", "cat <<$'E'\nx\nE"} {
 		if a := Analyse(s, ws); a.Unresolved == "" && s != "echo ${x:-@(a|b)}" && s != "xargs -I{} {} x" {
 			t.Errorf("%q is resolved: %v", s, a.Commands)
 		}

@@ -7,7 +7,7 @@ func TestPlain(t *testing.T) {
 	const none, allowable, repeated, reads, local = 0, 1, 2, 4, 8
 	for text, want := range map[string]int{
 		"npm test": allowable, "time npm test": repeated, "time -p npm test": repeated, "for i in 1 2; do npm test; done": repeated,
-		"for i in 1; do time npm test; done": repeated, "for i in 1; do npm test $i; done": none, "for PATH in x; do npm test; done": none,
+		"for i in 1; do time npm test; done": repeated, "for i in 1; do npm test $i; done": repeated, "for i in $X; do npm test $i; done": none, "for PATH in x; do npm test; done": none,
 		"for PIP_INDEX_URL in x; do npm test; done": none, "for ((i=0;i<2;i++)); do npm test; done": none, "select i in a; do npm test; done": none,
 		"f() { npm test; }": none, "(npm test) > f": none, "for i in 1; do X=1 npm test; done": none,
 		"X=1": reads, "x=$Y": reads, `X="$HOME/a $1"`: reads, "X=$(ls)": reads, "X=${Y:-b}": reads, "A=1 B=2": reads,

@@ -217,6 +217,13 @@ func TestPaths(t *testing.T) {
 		{"git -C sub log -- f", "/ws/sub:f /ws:sub+ /ws/sub:f /ws/sub:.+", ""},
 		{"date -r x", "/ws:x", ""},
 		{"find a -newer b", "/ws:a+ /ws:b", ""},
+		{"sqlite3 -header x .tables", "/ws:x /ws:.tables", ""},
+		{"sqlite3 x 'SELECT 1'", "/ws:x /ws:SELECT 1", ""},
+		{"sqlite3 x 'SELECT 1; DROP TABLE t'", "/ws:x /ws:SELECT 1; DROP TABLE t", "/ws:x /ws:SELECT 1; DROP TABLE t"},
+		{"sqlite3 x '.save y'", "/ws:x /ws:.save y", "/ws:x /ws:.save y"},
+		{"sqlite3 x", "/ws:x", "/ws:x"},
+		{"d=a; cat $d/b > ${d}c", "/ws:a/b", "/ws:ac"},
+		{"for f in a b; do rm \"$f\"; done", "", "/ws:a+ /ws:b+"},
 	} {
 		a := Analyse(c.command, ws)
 		if got := showPaths(a.Reads); got != c.reads {

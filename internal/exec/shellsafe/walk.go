@@ -24,7 +24,8 @@ type walker struct {
 	o             *Options
 	src           string // source of the tree being walked
 	script        buffer
-	verdicts      // on the commands that were walked
+	verdicts                      // on the commands that were walked
+	constants     map[string]bool // variables that one place of the text sets: see constants
 	commands      int
 	depth         int
 	assigns       bool // some variable is set, so $HOME is unknown
@@ -186,7 +187,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		return same(w.branches(n, c))
 	case *syntax.WhileClause:
 		w.deny("it has a loop")
-		c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
+		c.dirs.unknown = in.unknown || w.moves(n)
 		f := w.list(n.Cond, c)
 		c.dirs = f.either()
 		return same(in.or(w.list(n.Do, c).either()))
@@ -214,8 +215,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		w.stmt(n.Body, c)
 		return same(in)
 	case *syntax.DeclClause:
-		w.declare(n, c)
-		return same(in)
+		return same(w.declare(n, c))
 	case *syntax.LetClause:
 		w.soft("it has arithmetic")
 		w.other("let", n, c)
@@ -314,12 +314,15 @@ func (w *walker) branches(n *syntax.IfClause, c context) dirs {
 
 func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	in := c.dirs
+	var values []arg
 	switch l := n.Loop.(type) {
 	case *syntax.WordIter:
 		for _, x := range l.Items {
-			v := w.word(x, c)
-			w.suspectText(v)
-			w.variable(l.Name.Value, v.text, v.lit, c)
+			for _, v := range w.words([]*syntax.Word{x}, c) {
+				w.suspectText(v)
+				w.variable(l.Name.Value, v.text, v.lit, c)
+				values = append(values, v)
+			}
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
@@ -331,17 +334,30 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	default:
 		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", l))
 	}
-	w.assigns = true
-	if l, ok := n.Loop.(*syntax.WordIter); !ok || n.Select || steers(l.Name.Value) || settingName.MatchString(l.Name.Value) {
+	l, over := n.Loop.(*syntax.WordIter)
+	w.assigns = w.assigns || !over || steers(l.Name.Value)
+	if !over || n.Select || steers(l.Name.Value) || settingName.MatchString(l.Name.Value) {
 		c = c.seenThrough() // the variable may be PATH
 	}
 	c.timed = true
-	c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
-	return same(in.or(w.list(n.Do, c).either()))
+	moves := w.moves(n)
+	c.dirs.unknown = in.unknown || moves
+	if !over || !w.unrolls(n, values, moves) {
+		return same(in.or(w.list(n.Do, c).either()))
+	}
+	return same(in.or(w.unroll(l.Name, values, n.Do, c)))
 }
 
 // moves reports whether a loop may change the folder.
-func (w *walker) moves(n syntax.Node) bool {
+func (w *walker) moves(n syntax.Node) (moves bool) {
+	if w.constants != nil {
+		syntax.Walk(n, func(n syntax.Node) bool {
+			call, ok := n.(*syntax.CallExpr)
+			moves = moves || ok && len(call.Args) > 0 && has("cd pushd popd", plain(call.Args[0]))
+			return !moves
+		})
+		return moves
+	}
 	s := w.source(n)
 	return strings.Contains(s, "cd") || strings.Contains(s, "pushd") || strings.Contains(s, "popd") || strings.ContainsAny(s, `\'"$`) && strings.Contains(s, "d")
 }

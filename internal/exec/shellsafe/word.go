@@ -23,6 +23,7 @@ type arg struct {
 	numeric bool   // sub is set, and all substitutions are numbers
 	reads   bool   // all that is unknown of it is what commands print that only read
 	values  bool   // all that is unknown of it is what commands print, and the values of variables
+	one     bool   // all that is unknown of it are quoted values of variables: it is one word
 	stdin   bool   // it contains a placeholder for the input of xargs
 	script  string // its form in Script; "" if it has none
 	why     string // why script is ""
@@ -59,12 +60,16 @@ type wordReader struct {
 	unknowns  int             // number of unknown parts
 	printed   int             // number of those that commands print that only read
 	plain     int             // number of those that commands print, or that are values of variables
+	quoted    int             // number of those that are quoted values of variables
 }
 
 // word reads a word and walks the commands of its substitutions.
 func (w *walker) word(n *syntax.Word, c context) arg {
 	if n == nil {
 		return arg{}
+	}
+	if v, ok := w.whole(n, c); ok {
+		return v
 	}
 	r := wordReader{w: w, c: c}
 	for i, part := range n.Parts {
@@ -90,6 +95,7 @@ func (r *wordReader) finish() arg {
 	switch {
 	case r.dynamic:
 		a.reads, a.values = r.unknowns == r.printed, r.unknowns == r.plain
+		a.one = r.unknowns == r.quoted
 		a.lit, a.glob, a.sub, a.number, a.numeric, a.script, a.why = false, false, false, false, false, "", r.expansion
 	case a.sub:
 		a.glob, a.number = false, a.number && a.val == ""
@@ -293,6 +299,11 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 			r.fold(source, s)
 			return
 		}
+		if v, ok := w.constant(p, r.c, quoted, false); ok {
+			r.add(v.val)
+			r.a.folded = r.a.folded || v.folded
+			return
+		}
 		w.inside(p, r.c)
 		w.suspect(p)
 		if s, ok := number(p); ok && !r.a.glob {
@@ -301,6 +312,9 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 		}
 		if r.unknown(source); isValue(p) {
 			r.plain++
+			if quoted && p.Param.Value != "@" {
+				r.quoted++
+			}
 		}
 	case *syntax.CmdSubst:
 		script, ok := w.substitution(p, r.c, source)
