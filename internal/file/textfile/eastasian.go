@@ -9,7 +9,7 @@ import (
 // it, or nearly every one in a longer text, and most characters must be in the ranges of its common
 // characters.
 func guessEastAsian(b []byte) (guess, bool) {
-	for _, damaged := range []int{0, 2} {
+	for _, damaged := range []int{0, 1} {
 		for _, e := range eastAsian {
 			if e.fits(b, damaged) {
 				return guess{is: "is not UTF-8 and declares no encoding; a guess is " + e.name, iconv: e.iconv}, true

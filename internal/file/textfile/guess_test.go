@@ -57,6 +57,7 @@ func TestGuessDOS(t *testing.T) {
 		{charmap.CodePage866, "Эта страница не объявляет свою кодировку.", "ENCODING"},
 		{charmap.CodePage855, "Эта страница не объявляет свою кодировку.", "ENCODING"},
 		{charmap.CodePage862, "שלום עולם, זה טקסט", "ENCODING"},
+		{charmap.Windows1251, "Ця сторінка не оголошує свого кодування, її треба вгадати.", "CP1251"},
 		{charmap.CodePage850, "größer für Müller, façade", "CP1252"},
 		{charmap.Windows1252, "“größer” – Straße …", "CP1252"},
 	} {
