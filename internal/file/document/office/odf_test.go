@@ -42,6 +42,7 @@ func TestOpenDocumentObjects(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ math, want string }{
+		{`<mi>A</mi><mi>classic</mi><mi>:</mi><mi>a</mi><mi>b</mi><mi>sin</mi><mi>x</mi>`, "A classic:ab sin x"}, {`<msup><mi>sin</mi><mi>n</mi></msup>`, "(sin)^n"},
 		{`<msup><mi>x</mi><mn>2</mn></msup>`, "x^2"}, {`<munderover><mo>∑</mo><mn>0</mn><mi>n</mi></munderover><mi>i</mi>`, "∑_0^ni"},
 		{`<mroot><mi>a</mi><mn>3</mn></mroot>`, "3√a"}, {`<mfenced open="[" close="]"><mi>a</mi><mi>b</mi></mfenced>`, "[a,b]"}, {`<mfenced><mi>a</mi></mfenced>`, "(a)"},
 		{`<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr><mtr><mtd><mi>c</mi></mtd></mtr></mtable>`, "a, b; c"}, {`<mfrac><mi>a</mi></mfrac>`, "a/"}, {`<mphantom><mi>a</mi></mphantom><mi>b</mi>`, "b"},
@@ -90,12 +91,13 @@ func TestMasterSlides(t *testing.T) {
 			"ppt/_rels/presentation.xml.rels", rels("slide", "slides/slide1.xml"),
 			"ppt/slides/slide1.xml", `<p:sld`+slide+`>`+shape("", "own")+`</p:sld>`, "ppt/slides/_rels/slide1.xml.rels", rels("slideLayout", "../slideLayouts/l.xml"),
 			"ppt/slideLayouts/l.xml", `<p:sldLayout`+layout+`>`+shape(`<p:ph type="title"/>`, "Click")+shape("", "layout")+`</p:sldLayout>`, "ppt/slideLayouts/_rels/l.xml.rels", rels("slideMaster", "../slideMasters/m.xml"),
-			"ppt/slideMasters/m.xml", `<p:sldMaster>`+shape(`<p:ph/>`, "Click")+shape("", "Company")+`</p:sldMaster>`)
+			"ppt/slideMasters/m.xml", `<p:sldMaster>`+shape(`<p:ph/>`, "Click")+shape("", "Company ‹#›")+`<p:oleObj progId="Image"/>`+`</p:sldMaster>`)
 	}
 	for _, tc := range []struct{ slide, layout, want string }{
 		{"", "", "\n\n[from the master slide, from here on: layout Company]"},
 		{"", ` showMasterSp="0"`, "\n\n[from the master slide, from here on: layout]"},
 		{` showMasterSp="0"`, "", ""},
+		{"", ` showMasterSp="1"`, "\n\n[from the master slide, from here on: layout Company]"},
 	} {
 		if got, want := show(t, pptx(tc.slide, tc.layout), Request{}), "slide 1/1  ()\nown"+tc.want; got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
@@ -141,7 +143,7 @@ func TestNestedLists(t *testing.T) {
 func TestWithoutValues(t *testing.T) {
 	book := bookOf(`<sheetData><row r="1"><c r="A1"><f>SUM(B1)</f><v></v></c><c r="B1"><f>1+1</f><v>2</v></c><c r="C1" t="str"><f>""</f><v></v></c><c r="D1"><f>NOW()</f></c></row></sheetData>` +
 		`<oleObjects><mc:AlternateContent><mc:Choice><oleObject progId="Acrobat Document"/></mc:Choice><mc:Fallback><oleObject progId="Acrobat Document"/></mc:Fallback></mc:AlternateContent></oleObjects>`)
-	if got, want := show(t, book, Request{}), "sheet 1/1 S1 (A1:D1)\n|  | A | B | C | D |\n|---|---|---|---|---|\n| 1 | =SUM(B1) | 2 |  | =NOW() |\n[on the sheet: embedded object: Acrobat Document]\n[shown as formulas, because the file has no values of them: 2]"; got != want {
+	if got, want := show(t, book, Request{}), "sheet 1/1 S1 (A1:D1)\n|  | A | B | C | D |\n|---|---|---|---|---|\n| 1 | =SUM(B1) | 2 |  | =NOW() |\n[embedded objects: Acrobat Document]\n[shown as formulas, because the file has no values of them: 2]"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	cells := ""

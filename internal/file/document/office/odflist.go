@@ -67,7 +67,7 @@ func (d *odf) item(t *tokens, e xml.StartElement, style *listStyle, level int) (
 			case text == "":
 			case e.Name.Local == "h" || outline > 0:
 				lines = append(lines, heading(outline, label, text)...)
-			case label == "" && first:
+			case label == "" && first && level == 0:
 				lines = append(lines, strings.Split(text, "\n")...)
 			default:
 				lines = append(lines, listItem(label, level, text)...)

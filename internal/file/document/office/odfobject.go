@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -139,7 +140,7 @@ func (a *archive) math(t *tokens, e xml.StartElement) (string, error) {
 	case "msubsup", "munderover":
 		return one(0) + after("_", 1) + after("^", 2), err
 	case "msqrt":
-		of = []string{strings.Join(of, "")}
+		of = []string{mathRow(of)}
 		return "√" + one(0), err
 	case "mroot":
 		return one(1) + "√" + one(0), err
@@ -150,7 +151,22 @@ func (a *archive) math(t *tokens, e xml.StartElement) (string, error) {
 	case "mtr", "mlabeledtr":
 		return strings.Join(of, ", "), err
 	}
-	return strings.Join(of, ""), err
+	return mathRow(of), err
+}
+
+// mathRow joins the parts of a row, with a blank between words.
+func mathRow(of []string) string {
+	var b strings.Builder
+	letters := func(s string) bool {
+		return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+	}
+	for i, s := range of {
+		if i > 0 && letters(of[i-1]) && letters(s) && utf8.RuneCountInString(of[i-1]+s) > 2 {
+			b.WriteString(" ")
+		}
+		b.WriteString(s)
+	}
+	return b.String()
 }
 
 // value returns an attribute, or a default if there is none.

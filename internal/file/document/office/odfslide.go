@@ -82,7 +82,7 @@ func (m master) text(look slidePage) string {
 	if look.footer {
 		lines = append(lines[:len(lines):len(lines)], m["footer"]...)
 	}
-	return oneLine(lines)
+	return masterText(lines)
 }
 
 // masters reads the texts of the master slides, by their names. Those of placeholders are

@@ -138,8 +138,18 @@ func (p *presentation) master(layout string) (string, error) {
 		_, _, more, failed := p.shapes(related(p.rels, "slideMaster"), "master")
 		lines, err = append(lines, more...), failed
 	}
-	p.masters[layout] = oneLine(lines)
+	p.masters[layout] = masterText(lines)
 	return p.masters[layout], err
+}
+
+// masterText joins the texts of a master slide, up to a limit, without numbers of slides.
+func masterText(lines []string) string {
+	const most = 400 // bytes; footers are shorter, and some masters have a manual beside the slide
+	s := strings.Join(strings.Fields(strings.ReplaceAll(oneLine(lines), "‹#›", "")), " ")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + " ..."
+	}
+	return s
 }
 
 // slideText returns the text of a slide, followed by its notes.
@@ -199,6 +209,9 @@ func (p *presentation) shapes(name, only string) (title string, hidden bool, lin
 			lines = append(append(append(lines, ""), table(rows)...), "")
 			return err
 		case "oleObj":
+			if only == "master" {
+				return t.skip()
+			}
 			lines = append(lines, "", "[embedded object: "+clean(strings.TrimSpace(attr(e, "name")+" "+attr(e, "progId")))+"]")
 		case "Fallback":
 			return t.skip()

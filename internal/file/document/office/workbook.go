@@ -264,7 +264,7 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 				}
 			}
 		case "oleObject":
-			objects = append(objects, "on the sheet: embedded object: "+clean(firstOf(attr(e, "progId"), "no program is named")))
+			objects = append(objects, firstOf(attr(e, "progId"), "no program is named"))
 			return w.hold(64)
 		case "Fallback":
 			return t.skip()
@@ -284,9 +284,9 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 	}
 	notes, err = w.beside(part, links)
 	if w.unvalued > 0 && !w.Formulas {
-		objects = append(objects, noValues(w.unvalued))
+		notes = append(notes, noValues(w.unvalued))
 	}
-	return declared, slices.Concat(objects, listNote("merged cells", merged), listNote("hidden rows and columns, which are shown here", unseen), notes), err
+	return declared, slices.Concat(listNote("embedded objects", objects), listNote("merged cells", merged), listNote("hidden rows and columns, which are shown here", unseen), notes), err
 }
 
 // noValues returns the note for formulas whose values a program did not store.
