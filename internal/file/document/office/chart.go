@@ -59,6 +59,9 @@ func (a *archive) chart(part string) (lines []string, err error) {
 					}
 					if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
 						value = general(v) // a format may hide digits
+						if own == "m/d/yyyy" {
+							own = builtin[14] // in the order of one language
+						}
 						if f := parseFormat(own); len(own) < 1000 && f.sections[0].date {
 							value = f.number(v, epoch1904)
 						}

@@ -224,7 +224,7 @@ func TestBesideText(t *testing.T) {
 		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
 		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
 		{"a picture beside a text", odf("text", "", `<text:p>ipsu<draw:frame text:anchor-type="char"><svg:title>Map</svg:title></draw:frame>m</text:p>`, ""), "ipsum [picture: Map]"},
-		{"a table as a header", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><table:table><table:table-row><table:table-cell><text:p>left</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>right</text:p></table:table-cell></table:table-row></table:table></style:header><style:footer><table:table><table:table-row><table:table-cell/></table:table-row></table:table></style:footer></style:master-page></s>`), "a\n\n[header: left right]"},
+		{"a table as a header", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><table:table><table:table-row><table:table-cell><text:p>left | a</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>right</text:p></table:table-cell></table:table-row></table:table></style:header><style:footer><table:table><table:table-row><table:table-cell/></table:table-row></table:table></style:footer></style:master-page></s>`), "a\n\n[header: left | a right]"},
 		{"a link within the file", archiveOf(
 			"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>`,
 			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/s.xml"/></Relationships>`,
@@ -279,9 +279,9 @@ func TestChartValues(t *testing.T) {
 		return s + `</c:numCache></c:numRef></c:val></c:ser></c:barChart></c:chart></c:chartSpace>`
 	}
 	for _, tc := range []struct{ chart, want string }{
-		{series(`<c:formatCode>General</c:formatCode>`, "4.4000000000000004", "#N/A"), "| 1/1/2024 | 4.4 |\n| | #N/A |"},
-		{series(`<c:formatCode>$#,##0</c:formatCode>`, "15.53"), "| 1/1/2024 | 15.53 |"},
-		{series("", "12"), "| 1/1/2024 | 12 |"},
+		{series(`<c:formatCode>General</c:formatCode>`, "4.4000000000000004", "#N/A"), "| 2024-01-01 | 4.4 |\n| | #N/A |"},
+		{series(`<c:formatCode>$#,##0</c:formatCode>`, "15.53"), "| 2024-01-01 | 15.53 |"},
+		{series("", "12"), "| 2024-01-01 | 12 |"},
 	} {
 		data := wordOf(`<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>`, "word/charts/chart1.xml", tc.chart,
 			"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="x/chart" Target="charts/chart1.xml"/></Relationships>`)

@@ -67,11 +67,11 @@ func oneLine(lines []string) string {
 	for _, l := range lines {
 		texts := []string{l}
 		if strings.HasPrefix(l, "|") {
-			texts = strings.Split(l, "| ")
+			texts = strings.Split(strings.ReplaceAll(l, `\|`, "\x00"), "| ")
 		}
 		for _, s := range texts {
 			if s = strings.TrimSpace(strings.TrimSuffix(s, "|")); strings.Trim(s, "-| ") != "" {
-				out = append(out, s)
+				out = append(out, strings.ReplaceAll(s, "\x00", "|"))
 			}
 		}
 	}
