@@ -22,7 +22,7 @@ import (
 
 // Limits of HTTP serving.
 const (
-	maxHeader  = 16 << 10  // bytes of a request's header
+	maxHeader  = 32 << 10  // bytes of a request's header
 	maxConns   = 2048      // open connections; more wait to be accepted
 	maxStreams = 64        // concurrent requests of one HTTP/2 connection
 	maxUnread  = 128 << 10 // bytes of unread bodies that an HTTP/2 connection buffers
@@ -46,17 +46,20 @@ type timeouts struct {
 	body   time.Duration // for sending the body
 	write  time.Duration // for receiving one write
 	idle   time.Duration // between requests of a connection
+	grace  time.Duration // for which a listening stream outlives the token of its request
 }
 
-var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, grace: time.Minute}
 
 // HTTP holds the settings of the HTTP transport.
 type HTTP struct {
-	Users        identity.Source // finds the principals of bearer tokens; nil only with NoAuth
-	Operator     identity.Source // finds whoever may read Metrics; nil: all of Users
-	NoAuth       bool            // for loopback only: every program that reaches the port may call
-	AllowOrigins []string        // web origins that may call, as browsers send them
-	AllowHosts   []string        // host names of the server, besides loopback names and IP addresses
+	Users        identity.Authenticator // finds the principals of requests; nil only with NoAuth
+	Operator     identity.Source        // finds whoever may read Metrics; nil: all of Users
+	Resource     *identity.Resource     // is described to clients of identity providers; nil: there are none
+	Ready        func() error           // says why no new work is accepted; it may be nil
+	NoAuth       bool                   // for loopback only: every program that reaches the port may call
+	AllowOrigins []string               // web origins that may call, as browsers send them
+	AllowHosts   []string               // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
 	Metrics      http.Handler // handler of /metrics; may be nil
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
@@ -170,7 +173,9 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 	})
-	return newGuard(h, addr, s.timeouts.body, mux), sessions.stopAll, func() {
+	g := newGuard(h, addr, s.timeouts.body, mux)
+	g.stopping = streams.Done()
+	return g, sessions.stopAll, func() {
 		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
 		_ = transport.Shutdown(stop)
@@ -219,6 +224,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fail.write(w)
 			return
 		}
+	}
+	if lacks := e.lackedScope(r, m); lacks != "" {
+		writeRefusal(w, identity.From(r.Context()).Insufficient(lacks))
+		return
 	}
 	modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	if modern && m.isCancel() {
@@ -317,6 +326,10 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	}()
 	if req.serverStream || m.method == string(mcp.MethodSubscriptionsListen) {
 		defer context.AfterFunc(e.streams, func() { cancel(nil) })()
+		if !in.by.Until.IsZero() {
+			// The client opens another one with the token that it has by then.
+			defer time.AfterFunc(time.Until(in.by.Until)+e.s.timeouts.grace, func() { cancel(nil) }).Stop()
+		}
 	}
 	if m.isCancel() {
 		e.sessions.cancelIn(req.session, m.cancels, m.cause)

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/console"
-	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -118,6 +117,7 @@ func httpCommand(host *Host) *cobra.Command {
 
 type httpOptions struct {
 	server.HTTP
+	identities
 	addr, tokenFile, tokens, operatorFile, cert, key string
 	insecure                                         bool // plain HTTP beyond loopback
 }
@@ -127,6 +127,7 @@ func (o *httpOptions) add(in flagSection) {
 	in.text(&o.tokenFile, "token-file", "", "`FILE` with the bearer token that clients must send")
 	in.text(&o.tokens, "tokens", "", "`FILE` with a line NAME:TOKEN for each user, who have sessions, approvals and schedules of their own; it is read again when it changes")
 	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
+	o.identities.add(in)
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
@@ -155,6 +156,9 @@ func (o *httpOptions) check() error {
 	}
 	if o.NoAuth && (o.tokens != "" || o.operatorFile != "") {
 		return usagef("--no-auth serves without tokens; leave it out, or --tokens and --operator-token-file")
+	}
+	if err := o.identities.check(o); err != nil {
+		return err
 	}
 	if o.insecure && o.cert != "" {
 		return usagef("--insecure serves plain HTTP and --tls-cert HTTPS; leave one of them out")
@@ -193,6 +197,11 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
+	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	endpoint, verifiers := o.identify(base+"/mcp", a.log)
+	for _, v := range verifiers {
+		go v.Follow(ctx)
+	}
 	link := ""
 	if operator != "" || o.NoAuth {
 		page := a.console(operator, whose, l.Addr())
@@ -200,19 +209,17 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		defer page.Close()
 		o.Console, o.Metrics, link = page, a.figures.Handler(), page.Link()
 	}
-	if users, ok := o.Users.(*identity.Tokens); ok {
-		go users.Follow(ctx, a.log, func() { a.Server.EndPrincipals(func(p identity.Principal) bool { return users.Valid(p.By) }) })
+	if o.named != nil {
+		go o.named.Follow(ctx, a.log, func() { a.Server.EndPrincipals(o.named.Valid) })
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
-	a.Triggers.ServedAt(base)
-	endpoint := base + "/mcp"
-	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
+	a.Triggers.ServedAt(strings.TrimSuffix(endpoint, "/mcp"))
+	fmt.Fprintf(host.Err, "listening on %s/mcp\n", base)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
-	printClientConfig(host.Err, endpoint, token, o.tokens)
+	printClientConfig(host.Err, endpoint, token, o.tokens, o.issuers)
 	later := ""
 	if operator != "" {
 		later = "; later " + base + console.Path + " with the token of the " + whose
@@ -228,11 +235,13 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 
 // printClientConfig shows the user how to connect. Only the start that makes the token shows it,
 // since standard error often ends in a log; others name its place. users is the file with the tokens
-// of users, if there is one.
-func printClientConfig(w io.Writer, endpoint string, t token, users string) {
+// of users, if there is one. Clients get their tokens from issuers, if there are some.
+func printClientConfig(w io.Writer, endpoint string, t token, users string, issuers []string) {
 	server := map[string]any{"type": "http", "url": endpoint}
 	about, shell := "", "" // the token for a shell
 	switch {
+	case issuers != nil:
+		about = "; users sign in at " + plain.Line(strings.Join(issuers, ", "))
 	case users != "":
 		about, shell = "; TOKEN is the user's, in "+plain.Line(users), "TOKEN"
 	case t.value == "":
