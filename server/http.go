@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -64,6 +65,7 @@ type HTTP struct {
 	Metrics      http.Handler // handler of /metrics; may be nil
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
+	Behind       *Behind      // serves the requests of a front, which has checked them; nil: those of clients
 }
 
 // Triggers serves requests that have a signature in place of the token.
@@ -88,23 +90,33 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 
 	handler, stopRequests, closeSessions := s.httpHandler(soft, h, l.Addr())
 	defer closeSessions()
-	srv := &http.Server{
+	srv := newHTTPServer(hard, handler, h, s.timeouts, s.Log)
+	go s.endIdle(soft)
+	return serveUntil(ctx, srv, l, h.TLS != nil, s.Drain, s.Log, stopStreams, stopRequests, stopCalls)
+}
+
+func newHTTPServer(base context.Context, handler http.Handler, h HTTP, t timeouts, log *slog.Logger) *http.Server {
+	return &http.Server{
 		Handler:           handler,
-		BaseContext:       func(net.Listener) context.Context { return hard },
-		ReadHeaderTimeout: s.timeouts.header,
-		IdleTimeout:       s.timeouts.idle,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: t.header,
+		IdleTimeout:       t.idle,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.TLS,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread,
 		},
-		ErrorLog: newHTTPLog(s.Log),
+		ErrorLog: newHTTPLog(log),
 	}
-	go s.endIdle(soft)
+}
+
+// serveUntil serves a listener until ctx ends, and then stops streams at once, and after the drain
+// time requests and calls.
+func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, tls bool, most time.Duration, log *slog.Logger, stopStreams, stopRequests, stopCalls func()) error {
 	l = netutil.LimitListener(l, maxConns)
 	served := make(chan error, 1)
 	go func() {
-		if h.TLS != nil {
+		if tls {
 			served <- srv.ServeTLS(l, "", "")
 			return
 		}
@@ -116,11 +128,11 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	case <-ctx.Done():
 	}
 	stopStreams()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Log.Warn("calls cut off: the drain time is over")
+		log.Warn("calls cut off: the drain time is over")
 		stopRequests()
 		stopCalls()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
@@ -170,17 +182,24 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	if h.Metrics != nil {
 		mux.Handle("GET "+metricsPath, h.Metrics)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
-	})
-	g := newGuard(h, addr, s.timeouts.body, mux)
-	g.stopping = streams.Done()
-	return g, sessions.stopAll, func() {
+	mux.HandleFunc("/", notFound)
+	if h.Behind != nil {
+		handler = h.passedOn(mux)
+	} else {
+		g := newGuard(h, addr, s.timeouts.body, mux)
+		g.stopping = streams.Done()
+		handler = g
+	}
+	return handler, sessions.stopAll, func() {
 		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
 		_ = transport.Shutdown(stop)
 		sessions.closeAll()
 	}
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 }
 
 // EndPrincipals ends the sessions and requests of principals for which valid returns false.
@@ -192,6 +211,9 @@ func (s *Server) EndPrincipals(valid func(identity.Principal) bool) {
 
 // limitOf returns the limit of a principal's sessions, which is also the limit of sessions of handles.
 func (s *Server) limitOf(principal string) int {
+	if s.Sessions > 0 {
+		return s.Sessions
+	}
 	if principal == identity.Default {
 		return maxSessions
 	}

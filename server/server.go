@@ -124,6 +124,7 @@ type Config struct {
 	// SessionEnded is called for each session that has ended, also that of a handle. It must not
 	// block. It may be nil.
 	SessionEnded func(session.View)
+	Sessions     int           // limit of the sessions of one principal over HTTP; 0: the usual one
 	Drain        time.Duration // time for calls in progress when the client is gone or the server must stop
 }
 

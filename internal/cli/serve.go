@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/console"
+	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -98,6 +99,10 @@ func httpCommand(host *Host) *cobra.Command {
 				return err
 			}
 			host.detach()
+			if o.principals != "" {
+				c.closed = []string{o.tokenFile, o.tokens, o.operatorFile, o.key}
+				return o.serveWorkspaces(cmd, host, &c, args, drain)
+			}
 			// No tool may read or replace the server's own credentials.
 			c.closed, c.remote, c.runs = []string{o.tokenFile, o.tokens, o.operatorFile, o.key}, true, true
 			a, err := c.build(host, args, drain)
@@ -120,6 +125,8 @@ type httpOptions struct {
 	identities
 	addr, tokenFile, tokens, operatorFile, cert, key string
 	insecure                                         bool // plain HTTP beyond loopback
+	principals                                       string
+	idle                                             time.Duration // see front.Config
 }
 
 func (o *httpOptions) add(in flagSection) {
@@ -127,6 +134,8 @@ func (o *httpOptions) add(in flagSection) {
 	in.text(&o.tokenFile, "token-file", "", "`FILE` with the bearer token that clients must send")
 	in.text(&o.tokens, "tokens", "", "`FILE` with a line NAME:TOKEN for each user, who have sessions, approvals and schedules of their own; it is read again when it changes")
 	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
+	in.text(&o.principals, "principals", "", "`FILE` with rules that give each user a workspace: a process with folders, home and state of its own; needs --sandbox on")
+	in.duration(&o.idle, "idle", 10*time.Minute, "end the process of a workspace that was not used for `TIME`")
 	o.identities.add(in)
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
@@ -166,7 +175,17 @@ func (o *httpOptions) check() error {
 	return nil
 }
 
-func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
+// prepared is an HTTP server before it serves.
+type prepared struct {
+	token           token
+	operator, whose string // token of the console and figures, and whose it is; "" for none
+	listener        net.Listener
+	base            string // address without a path
+	endpoint        string // URL of /mcp as clients know it
+}
+
+// prepare checks tokens and address, and listens.
+func (o *httpOptions) prepare(ctx context.Context, host *Host, a *app, p *prepared) error {
 	loopback, err := isLoopback(o.addr)
 	if err != nil {
 		return err
@@ -182,7 +201,6 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Triggers = a.Triggers
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := o.certificate()
@@ -197,14 +215,24 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
-	endpoint, verifiers := o.identify(base+"/mcp", a.log)
+	here := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	endpoint, verifiers := o.identify(here+"/mcp", a.log)
 	for _, v := range verifiers {
 		go v.Follow(ctx)
 	}
+	*p = prepared{token, operator, whose, l, here, endpoint}
+	return nil
+}
+
+func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
+	var p prepared
+	if err := o.prepare(ctx, host, a, &p); err != nil {
+		return err
+	}
+	o.Triggers = a.Triggers
 	link := ""
-	if operator != "" || o.NoAuth {
-		page := a.console(operator, whose, l.Addr())
+	if p.operator != "" || o.NoAuth {
+		page := newConsole(p.operator, p.whose, p.listener.Addr(), func() (map[string]feed.Source, error) { return map[string]feed.Source{"this": a.Feed}, nil })
 		defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
 		defer page.Close()
 		o.Console, o.Metrics, link = page, a.figures.Handler(), page.Link()
@@ -214,7 +242,18 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	a.Triggers.ServedAt(strings.TrimSuffix(endpoint, "/mcp"))
+	a.Triggers.ServedAt(strings.TrimSuffix(p.endpoint, "/mcp"))
+	o.announce(host, p, link)
+	a.Appear()
+	memory.Limit()
+	a.started(ctx, "http")
+	return a.Server.ServeHTTP(ctx, p.listener, o.HTTP)
+}
+
+// announce shows how clients connect. link is the one-time path of the console; "" for none.
+func (o *httpOptions) announce(host *Host, p prepared, link string) {
+	base, token, operator, whose := p.base, p.token, p.operator, p.whose
+	endpoint := p.endpoint
 	fmt.Fprintf(host.Err, "listening on %s/mcp\n", base)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
@@ -227,10 +266,6 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if link != "" {
 		fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, link, later)
 	}
-	a.Appear()
-	memory.Limit()
-	a.started(ctx, "http")
-	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
 // printClientConfig shows the user how to connect. Only the start that makes the token shows it,
