@@ -42,6 +42,22 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
+// TestReadsOnly checks that a client that may only read gets no further.
+func TestReadsOnly(t *testing.T) {
+	b := wrapping(t, "", tools.Foreign{})
+	for tool, want := range map[string]string{
+		"Look": "seen",
+		"Do":   "Do: refused by policy: this client may only make calls that change nothing. Ask the user to sign in again with the scope toolset:write.",
+	} {
+		q := b.request(tool, `{"do":"x","arg":"seen"}`)
+		q.ReadsOnly = true
+		resp, err := b.Run(t.Context(), q)
+		if err != nil || strings.TrimSpace(joinText(resp.Content)) != want {
+			t.Errorf("%s:\n got %s %v\nwant %s", tool, joinText(resp.Content), err, want)
+		}
+	}
+}
+
 // TestOnlyReads checks that a wrapping tool which is read-only makes read-only calls alone.
 func TestOnlyReads(t *testing.T) {
 	b := wrapping(t, "", tools.Foreign{})

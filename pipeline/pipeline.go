@@ -215,6 +215,8 @@ type Request struct {
 	// Unrun reports that the call is only decided, as any other is: the answer of an allowed one is
 	// empty. The program of an agent asks so before it does something by itself.
 	Unrun bool
+	// ReadsOnly reports that the client may only make calls that change nothing.
+	ReadsOnly bool
 	// Uncontained reports that the one who makes an Unrun call runs outside of the sandbox.
 	Uncontained bool
 	// Elicit shows a form of an upstream server to the client's user. It fails

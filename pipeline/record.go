@@ -169,7 +169,7 @@ func (c *call) remember(resp *tools.Response) {
 func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 	v, d := c.Session.View(), c.record.decided
 	e := audit.Entry{
-		Time: c.p.Now(), Call: c.ID, Parent: cmp.Or(c.record.parent, v.Parent), Session: c.p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, Tool: c.tool.Name,
+		Time: c.p.Now(), Call: c.ID, Parent: cmp.Or(c.record.parent, v.Parent), Session: c.p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, User: v.User, Tool: c.tool.Name,
 		Input: c.record.input, Original: c.record.original, Hooks: c.record.hooks,
 		DurationMS: float64(c.p.Now().Sub(c.record.began)) / float64(time.Millisecond), Outcome: outcomes[c.record.stage], Error: c.record.fact,
 	}
@@ -241,7 +241,7 @@ func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	}
 	v := r.Session.View()
 	if failed := p.Audit(context.WithoutCancel(ctx), audit.Entry{
-		Time: p.Now(), Call: r.ID, Parent: v.Parent, Session: p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: outcome, Error: fmt.Sprint(err),
+		Time: p.Now(), Call: r.ID, Parent: v.Parent, Session: p.instance(v.ID), Agent: v.Agent, Principal: v.Principal, User: v.User, Tool: r.Tool, Input: r.Arguments, Outcome: outcome, Error: fmt.Sprint(err),
 	}); failed != nil {
 		p.unlogged.Store(true)
 	}

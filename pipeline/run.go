@@ -196,5 +196,8 @@ func (c *call) prepare(context.Context) (err error) {
 	if c.onlyReads && !c.prepared.Facts.ReadOnly {
 		return &refusal{stageInvalid, "CallReadOnlyTool only makes calls that change nothing", "Make this one with CallTool."}
 	}
+	if c.ReadsOnly && !c.prepared.Facts.ReadOnly {
+		return &refusal{stageRefused, "this client may only make calls that change nothing", "Ask the user to sign in again with the scope toolset:write."}
+	}
 	return nil
 }

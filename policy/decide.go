@@ -268,7 +268,7 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 // ordinary reports whether path is clean, in a root, not a secret, and in no closed or
 // kernel folder.
 func (p *Policy) ordinary(path string) bool {
-	if paths.Clean(path) != path || within(p.roots, path) == "" || maybeWithin(p.closed, path) {
+	if paths.Clean(path) != path || within(p.roots, path) == "" || p.closes(path) {
 		return false
 	}
 	if slices.ContainsFunc(kernelFolders, func(dir string) bool { return paths.MayHold(dir, path) }) {
@@ -355,11 +355,18 @@ func (c *call) belowRoot(v *view) []string {
 // folder. It returns the path that is.
 func (c *call) inClosed() (path string, ok bool) {
 	for _, path := range [...]string{c.written(), c.real.path, c.original.path} {
-		if maybeWithin(c.p.closed, path) && !c.readable(path) {
+		if c.p.closes(path) && !c.readable(path) {
 			return path, true
 		}
 	}
 	return "", false
+}
+
+// closes reports whether a closed folder holds a path, and no opened folder in it does.
+func (p *Policy) closes(path string) bool {
+	return slices.ContainsFunc(p.closed, func(f folder) bool {
+		return f.mayHold(path) && !slices.ContainsFunc(p.opened, func(o folder) bool { return f.holds(o.path) && o.holds(path) })
+	})
 }
 
 // inKernel is inClosed for kernelFolders, except for files that are Free.

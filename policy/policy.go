@@ -177,6 +177,7 @@ type Config struct {
 	AddTo      string   // settings file named in advice to add a rule; "" if unknown
 	Roots      []string // workspace roots, canonical
 	Closed     []string // folders that no tool may access, such as the server's own state
+	Opened     []string // folders that a closed folder above them does not close
 	Guarded    []string // files and folders that no tool may change or replace, such as settings
 	Home       string   // home folder, for rules that begin with ~/; "" if unknown
 	KnownTools []string // names of all tools; nil disables warnings about rules on others
@@ -241,6 +242,7 @@ type Policy struct {
 	before       []folder
 	frozen, copy folder
 	closed       []folder
+	opened       []folder
 	guarded      []folder
 	home         folder
 	secrets      Secrets // nil if there are no secrets
@@ -256,7 +258,7 @@ type Policy struct {
 func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
-		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
+		closed: folders(cfg.Closed), opened: folders(cfg.Opened), guarded: folders(cfg.Guarded),
 		home: newFolder(cfg.Home), secrets: cfg.Secrets, programs: cfg.Programs,
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo, hosts: cfg.Hosts, destructive: cfg.Destructive,

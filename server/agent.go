@@ -27,7 +27,7 @@ func (s *Server) OpenAgent(parent session.View, name, call string, p *session.Pr
 
 // openAgent is OpenAgent for an agent of the client with a name.
 func (s *Server) openAgent(parent session.View, name, call, client string, p *session.Profile) *Agent {
-	c := s.openWith(session.Config{Principal: parent.Principal, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
+	c := s.openWith(session.Config{Principal: parent.Principal, User: parent.User, Roots: parent.Roots, Profile: p, Agent: name, Parent: call, Above: parent.Payer()})
 	a := &Agent{s, c}
 	c.session.SetClient(client)
 	a.Follow(parent)

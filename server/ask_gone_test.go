@@ -81,7 +81,7 @@ func cancelWhileAsked(t *testing.T) {
 // user's answer has arrived too.
 func TestCancelBeatsAnswer(t *testing.T) {
 	s := newAsking(t)
-	conv := s.open("test", false, nil)
+	conv := s.open(identity.Principal{ID: "test"}, false, nil)
 	defer s.close(conv)
 	for range 50 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestCancelBeatsAnswer(t *testing.T) {
 // after the call's answer.
 func TestAskedTooLate(t *testing.T) {
 	s := newAsking(t)
-	conv := s.open("test", false, nil)
+	conv := s.open(identity.Principal{ID: "test"}, false, nil)
 	defer s.close(conv)
 	out := &notifier{ctx: t.Context()}
 	out.close()

@@ -143,6 +143,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		Tool: req.Params.Name, Found: in.found, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
 		Log: log, Progress: progress(out, req.Params.Meta), ID: callID(req.Params.Meta),
 		Ask: user.ask, AskWaits: user.rounder == nil, Elicit: user.elicit, Resumed: user.resumed,
+		ReadsOnly: !in.by.May(identity.Write),
 	})
 	var input *pipeline.InputRequired
 	if errors.As(err, &input) && user.rounder != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -22,7 +23,7 @@ import (
 
 // Limits of HTTP serving.
 const (
-	maxHeader  = 16 << 10  // bytes of a request's header
+	maxHeader  = 32 << 10  // bytes of a request's header
 	maxConns   = 2048      // open connections; more wait to be accepted
 	maxStreams = 64        // concurrent requests of one HTTP/2 connection
 	maxUnread  = 128 << 10 // bytes of unread bodies that an HTTP/2 connection buffers
@@ -46,21 +47,25 @@ type timeouts struct {
 	body   time.Duration // for sending the body
 	write  time.Duration // for receiving one write
 	idle   time.Duration // between requests of a connection
+	grace  time.Duration // for which a listening stream outlives the token of its request
 }
 
-var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
+var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute, grace: time.Minute}
 
 // HTTP holds the settings of the HTTP transport.
 type HTTP struct {
-	Users        identity.Source // finds the principals of bearer tokens; nil only with NoAuth
-	Operator     identity.Source // finds whoever may read Metrics; nil: all of Users
-	NoAuth       bool            // for loopback only: every program that reaches the port may call
-	AllowOrigins []string        // web origins that may call, as browsers send them
-	AllowHosts   []string        // host names of the server, besides loopback names and IP addresses
+	Users        identity.Authenticator // finds the principals of requests; nil only with NoAuth
+	Operator     identity.Source        // finds whoever may read Metrics; nil: all of Users
+	Resource     *identity.Resource     // is described to clients of identity providers; nil: there are none
+	Ready        func() error           // says why no new work is accepted; it may be nil
+	NoAuth       bool                   // for loopback only: every program that reaches the port may call
+	AllowOrigins []string               // web origins that may call, as browsers send them
+	AllowHosts   []string               // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
 	Metrics      http.Handler // handler of /metrics; may be nil
 	Console      http.Handler // handler of the paths below /console, which checks all except the host; may be nil
 	Triggers     Triggers     // serves the paths below /events/; may be nil
+	Behind       *Behind      // serves the requests of a front, which has checked them; nil: those of clients
 }
 
 // Triggers serves requests that have a signature in place of the token.
@@ -85,23 +90,33 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 
 	handler, stopRequests, closeSessions := s.httpHandler(soft, h, l.Addr())
 	defer closeSessions()
-	srv := &http.Server{
+	srv := newHTTPServer(hard, handler, h, s.timeouts, s.Log)
+	go s.endIdle(soft)
+	return serveUntil(ctx, srv, l, h.TLS != nil, s.Drain, s.Log, stopStreams, stopRequests, stopCalls)
+}
+
+func newHTTPServer(base context.Context, handler http.Handler, h HTTP, t timeouts, log *slog.Logger) *http.Server {
+	return &http.Server{
 		Handler:           handler,
-		BaseContext:       func(net.Listener) context.Context { return hard },
-		ReadHeaderTimeout: s.timeouts.header,
-		IdleTimeout:       s.timeouts.idle,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: t.header,
+		IdleTimeout:       t.idle,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.TLS,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread,
 		},
-		ErrorLog: newHTTPLog(s.Log),
+		ErrorLog: newHTTPLog(log),
 	}
-	go s.endIdle(soft)
+}
+
+// serveUntil serves a listener until ctx ends, and then stops streams at once, and after the drain
+// time requests and calls.
+func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, tls bool, most time.Duration, log *slog.Logger, stopStreams, stopRequests, stopCalls func()) error {
 	l = netutil.LimitListener(l, maxConns)
 	served := make(chan error, 1)
 	go func() {
-		if h.TLS != nil {
+		if tls {
 			served <- srv.ServeTLS(l, "", "")
 			return
 		}
@@ -113,11 +128,11 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	case <-ctx.Done():
 	}
 	stopStreams()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Log.Warn("calls cut off: the drain time is over")
+		log.Warn("calls cut off: the drain time is over")
 		stopRequests()
 		stopCalls()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
@@ -167,15 +182,24 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	if h.Metrics != nil {
 		mux.Handle("GET "+metricsPath, h.Metrics)
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
-	})
-	return newGuard(h, addr, s.timeouts.body, mux), sessions.stopAll, func() {
+	mux.HandleFunc("/", notFound)
+	if h.Behind != nil {
+		handler = h.passedOn(mux)
+	} else {
+		g := newGuard(h, addr, s.timeouts.body, mux)
+		g.stopping = streams.Done()
+		handler = g
+	}
+	return handler, sessions.stopAll, func() {
 		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
 		_ = transport.Shutdown(stop)
 		sessions.closeAll()
 	}
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 }
 
 // EndPrincipals ends the sessions and requests of principals for which valid returns false.
@@ -187,6 +211,9 @@ func (s *Server) EndPrincipals(valid func(identity.Principal) bool) {
 
 // limitOf returns the limit of a principal's sessions, which is also the limit of sessions of handles.
 func (s *Server) limitOf(principal string) int {
+	if s.Sessions > 0 {
+		return s.Sessions
+	}
 	if principal == identity.Default {
 		return maxSessions
 	}
@@ -219,6 +246,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fail.write(w)
 			return
 		}
+	}
+	if lacks := e.lackedScope(r, m); lacks != "" {
+		writeRefusal(w, identity.From(r.Context()).Insufficient(lacks))
+		return
 	}
 	modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	if modern && m.isCancel() {
@@ -317,6 +348,10 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	}()
 	if req.serverStream || m.method == string(mcp.MethodSubscriptionsListen) {
 		defer context.AfterFunc(e.streams, func() { cancel(nil) })()
+		if !in.by.Until.IsZero() {
+			// The client opens another one with the token that it has by then.
+			defer time.AfterFunc(time.Until(in.by.Until)+e.s.timeouts.grace, func() { cancel(nil) }).Stop()
+		}
 	}
 	if m.isCancel() {
 		e.sessions.cancelIn(req.session, m.cancels, m.cause)

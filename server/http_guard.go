@@ -27,6 +27,9 @@ type guard struct {
 	any     bool          // listens beyond loopback, so any IP address is a valid host
 	timeout time.Duration // for sending a body
 
+	stopping <-chan struct{} // closed when the server ends; nil: never
+	metadata http.Handler    // describes Resource
+
 	mu       sync.Mutex
 	failures map[string]*failures // by client address
 }
@@ -43,6 +46,7 @@ func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *
 	if err == nil {
 		g.AllowHosts = append(g.AllowHosts, ip.String())
 	}
+	g.metadata = describe(g.Resource)
 	for i, h := range g.AllowHosts {
 		g.AllowHosts[i] = strings.ToLower(h)
 	}
@@ -64,6 +68,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = rc.SetReadDeadline(time.Time{}) // a stream may be long
 		}
 		g.Console.ServeHTTP(w, r)
+		return
+	case g.describes(r.URL.Path):
+		g.metadata.ServeHTTP(w, r)
 		return
 	case !g.originAllowed(r, origin):
 		refuse(w, "this origin may not call; allow it with --allow-origin", http.StatusForbidden)
@@ -93,29 +100,33 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
+	if r.URL.Path == "/readyz" && r.Method == http.MethodGet {
+		g.serveReady(w)
+		return
+	}
 	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {
 		// Any content type may be signed. Without a token no request is trusted.
-		by, _ := g.find(g.Users, r)
+		by, _ := g.find(r)
+		if !by.May(identity.Write) {
+			by = identity.Principal{}
+		}
 		refusal := g.Triggers.Serve(w, r, by.ID)
 		if refusal != "" && !g.NoAuth {
 			refusal += ", or the bearer token"
 		}
 		if refusal != "" {
-			g.reject(w, r, refusal)
+			g.reject(w, r, &identity.Refusal{Status: http.StatusUnauthorized, Text: refusal, Challenge: `Bearer realm="mcp-toolset"`, Guess: true})
 		}
 		return
 	}
-	users, missing := g.Users, "missing or wrong bearer token; send Authorization: Bearer TOKEN"
-	if r.URL.Path == metricsPath && g.Operator != nil {
-		users, missing = g.Operator, "missing or wrong token of the operator; send Authorization: Bearer TOKEN"
-	}
-	by, ok := g.find(users, r)
-	if !ok && !g.NoAuth {
-		g.reject(w, r, missing)
+	by, refusal := g.find(r)
+	if refusal != nil {
+		g.reject(w, r, refusal)
 		return
 	}
-	if ok {
+	if !g.NoAuth {
 		r = r.WithContext(identity.With(r.Context(), by))
+		g.dropTokens(r)
 	}
 	if r.Method == http.MethodPost {
 		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
@@ -190,16 +201,8 @@ func (g *guard) crossOrigin(w http.ResponseWriter, origin string) {
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
-	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
 	h.Set("Access-Control-Max-Age", "600")
-}
-
-// find returns the principal of the request's token. It returns false if it has none of source.
-func (g *guard) find(source identity.Source, r *http.Request) (identity.Principal, bool) {
-	if g.NoAuth {
-		return identity.Principal{}, false
-	}
-	return source.Find(identity.Bearer(r))
 }
 
 // A client address with more than failBurst failed attempts within failWindow
@@ -216,7 +219,11 @@ type failures struct {
 	since time.Time
 }
 
-func (g *guard) reject(w http.ResponseWriter, r *http.Request, text string) {
+func (g *guard) reject(w http.ResponseWriter, r *http.Request, why *identity.Refusal) {
+	if !why.Guess {
+		writeRefusal(w, why)
+		return
+	}
 	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	now := time.Now()
 	g.mu.Lock()
@@ -236,8 +243,7 @@ func (g *guard) reject(w http.ResponseWriter, r *http.Request, text string) {
 		refuse(w, "too many failed attempts", http.StatusTooManyRequests)
 		return
 	}
-	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp-toolset"`)
-	refuse(w, text, http.StatusUnauthorized)
+	writeRefusal(w, why)
 }
 
 // httpFailure is the answer to a request that does not reach the library.

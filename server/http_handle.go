@@ -80,7 +80,7 @@ type handled struct {
 // keep returns the conversation of a request with a handle. It ends others if there are too many.
 func (s *Server) keep(in *incoming) *conversation {
 	conv, ended := s.handles.enter(keyOf(in), in.by, s.limitOf(in.by.ID), time.Now(), func() *conversation {
-		c := s.open(in.by.ID, true, in.profile)
+		c := s.open(in.by, true, in.profile)
 		c.session.Narrow(in.handle)
 		return c
 	})

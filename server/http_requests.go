@@ -87,12 +87,12 @@ func (m *sessions) attach(in *incoming, id string) {
 		return
 	}
 	if h := m.byID[id]; h != nil {
-		h.by, h.conv = in.by, m.s.open(in.by.ID, false, in.profile) // it is new: enter has joined other requests
+		h.by, h.conv = in.by, m.s.open(in.by, false, in.profile) // it is new: enter has joined other requests
 		m.join(in, in.request, h)
 	} else if in.handle != "" {
 		in.conv = m.s.keep(in)
 	} else {
-		in.conv = m.s.open(in.by.ID, true, in.profile)
+		in.conv = m.s.open(in.by, true, in.profile)
 	}
 	in.arrive()
 }

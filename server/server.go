@@ -59,8 +59,10 @@
 // event stream without an answer. Standard input is read through an epoll instance of its
 // own (stdio_polled_linux.go), because a read that blocks keeps a processor for up to 10 ms.
 //
-// HTTP has one token and so one principal. Stateless requests share its folder of results, and
-// its background tasks and events, unless they send a handle (http_handle.go).
+// Stateless HTTP requests of a principal share its folder of results, and its background tasks and
+// events, unless they send a handle (http_handle.go). Requests with a token that lacks the scope for
+// writing are refused before the library sees them (http_identity.go), and what they start may only
+// read (pipeline.Request.ReadsOnly).
 package server
 
 import (
@@ -77,6 +79,7 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/internal/record/results"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
@@ -121,6 +124,7 @@ type Config struct {
 	// SessionEnded is called for each session that has ended, also that of a handle. It must not
 	// block. It may be nil.
 	SessionEnded func(session.View)
+	Sessions     int           // limit of the sessions of one principal over HTTP; 0: the usual one
 	Drain        time.Duration // time for calls in progress when the client is gone or the server must stop
 }
 
@@ -214,8 +218,12 @@ type conversation struct {
 
 // open starts a conversation. A stateless one lasts for one request and shares
 // the stored results of its principal. p is its profile; nil: all tools.
-func (s *Server) open(principal string, stateless bool, p *session.Profile) *conversation {
-	c := s.openWith(session.Config{Principal: principal, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p, Reads: s.reads})
+func (s *Server) open(by identity.Principal, stateless bool, p *session.Profile) *conversation {
+	name := ""
+	if by.Issuer != "" { // else the ID has it
+		name = by.Name
+	}
+	c := s.openWith(session.Config{Principal: by.ID, User: name, Roots: s.Roots.Paths(), Stateless: stateless, Profile: p, Reads: s.reads})
 	if s.Resume != nil && !stateless {
 		if m := s.Resume(c.session.View()); m != nil {
 			c.session.Apply(session.Effect{Move: m})
@@ -230,9 +238,9 @@ func (s *Server) openWith(config session.Config) *conversation {
 	s.conns++
 	config.ID = fmt.Sprintf("%d", s.conns)
 	s.mu.Unlock()
-	holder, results := config.Principal, config.Principal
+	holder, results := config.Principal, identity.FileName(config.Principal)
 	if !config.Stateless {
-		holder, results = holder+"-"+config.ID, results+"."+config.ID // no name of a principal has a dot
+		holder, results = holder+"-"+config.ID, results+"."+config.ID // no result of FileName has a dot
 	}
 	if config.Results = s.Results.Hold(results); config.Agent != "" {
 		holder = "agent " + config.Agent

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"mcp-toolset/internal/identity"
 	"mcp-toolset/pipeline"
 )
 
@@ -146,7 +147,7 @@ type request struct {
 }
 
 func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
-	conv := s.open("stdio", false, s.Profile)
+	conv := s.open(identity.Principal{ID: "stdio"}, false, s.Profile)
 	return &stdioConn{
 		s: s, conv: conv, client: newStdioClient(conv.session.View().ID), done: ctx.Done(), stop: stop, out: out,
 		inflight: map[string]*request{}, barrier: make(chan chan struct{}),

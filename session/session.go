@@ -16,6 +16,7 @@ import (
 type Config struct {
 	ID        string   // unique within the server process
 	Principal string   // the user that the transport authenticated; "" for the local user
+	User      string   // name of the principal, for the audit log; "": as Principal says
 	Roots     []string // canonical workspace roots; the first is the initial working directory
 	Results   string   // folder of this session's stored results, which it may read
 	Stateless bool     // for requests that name no session; see View.Forgets
@@ -48,7 +49,7 @@ type Session struct {
 // New returns a session whose working directory is its first root.
 func New(c Config) *Session {
 	v := View{
-		ID: c.ID, Principal: c.Principal, Roots: slices.Clone(c.Roots),
+		ID: c.ID, Principal: c.Principal, User: c.User, Roots: slices.Clone(c.Roots),
 		Results: c.Results, Stateless: c.Stateless, Profile: c.Profile, Agent: c.Agent, Parent: c.Parent, Above: c.Above, Planning: c.Profile != nil && c.Profile.Plan,
 	}
 	if len(c.Roots) > 0 {
@@ -73,6 +74,7 @@ type View struct {
 	ID        string
 	Client    string // name of the client, as it gave it at initialize; "": unknown
 	Principal string
+	User      string   // name of the principal, for the audit log; "": as Principal says
 	Dir       string   // working directory: absolute, canonical
 	Roots     []string // workspace roots: absolute, canonical
 	Results   string   // folder of stored results; may not exist yet

@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/event"
 	"mcp-toolset/internal/event/trigger"
+	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -59,6 +60,7 @@ type Config struct {
 	Roots      []string           // workspace folders, absolute; Settings may add more
 	State      string             // state folder, absolute; it need not exist
 	Closed     []string           // additional files and folders that no tool may access, absolute
+	Base, Own  []string           // folders that no tool may access, and those in them that it may, canonical
 	Guarded    []string           // files and folders that no tool may change or replace, absolute
 	AddTo      string             // settings file to which texts ask the user to add a rule; "" means that of Settings, if there is one
 	Home       string             // the user's home folder; "" if there is none
@@ -91,6 +93,8 @@ type Config struct {
 	Summaries pipeline.Summaries // results that a model summarizes
 	Sandbox   bool               // run commands in a sandbox if the system has one
 	Approvals bool               // the user at this machine can be asked about calls
+	Sessions  int                // limit of the sessions of one principal; 0: the usual one
+	Stored    int64              // limit of stored results, in bytes; 0: the usual one
 	Remote    bool               // clients reach the server over HTTP
 	Console   feed.Parts         // further parts of the console
 	Log       *slog.Logger
@@ -116,7 +120,8 @@ type Assembly struct {
 	Mode      policy.Mode
 	Feed      *feed.Local // for the console; nil if the server serves no clients
 	ring      *feed.Ring
-	follower  *follower             // nil: the settings of the start hold
+	follower  *follower // nil: the settings of the start hold
+	tasks     *task.Registry
 	runners   map[bool]*hook.Runner // by whether their failures refuse calls
 	approvals *approval.Store
 	pipeline  *pipeline.Pipeline
@@ -128,7 +133,7 @@ type Assembly struct {
 // New puts a server together. Its only side effect is to open folders, which
 // Close closes. It logs a warning for each rule without effect.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers)}
+	a := &Assembly{log: c.Log, Triggers: c.Triggers, closers: slices.Clone(c.Closers), tasks: c.Console.Tasks}
 	if c.Upstream != nil {
 		a.closers = append(a.closers, c.Upstream)
 	}
@@ -162,14 +167,14 @@ func (a *Assembly) assemble(c Config) error {
 		closed = append(closed, path, canonical)
 	}
 	policyOf := func(c Config) *policy.Policy {
-		all := slices.Clone(closed)
+		all := slices.Concat(closed, c.Base)
 		for _, path := range c.Closed { // those of a reload were not resolved above
 			if canonical, err := workspace.Canonical(path); err == nil && !slices.Contains(all, path) {
 				all = append(all, path, canonical)
 			}
 		}
 		return policy.New(policy.Config{
-			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+			Mode: c.mode(), Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: all, Opened: c.Own, Home: c.Home, Secrets: c.Secrets, Programs: programs{c.Home}, Hosts: patterns(c.Hosts), Destructive: c.Settings.Undo().Destructive, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 		})
 	}
 	rules := policyOf(c)
@@ -192,7 +197,7 @@ func (a *Assembly) assemble(c Config) error {
 	if c.Later != nil {
 		c.Later(a.Registry.Refresh)
 	}
-	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
+	store := results.New(filepath.Join(a.State, "results"), cmp.Or(c.Stored, results.Quota), time.Now)
 	a.closers = append(a.closers, store)
 	a.observe(&c)
 	a.Scheduler = concurrency.New(c.Scheduler)
@@ -225,7 +230,7 @@ func (a *Assembly) assemble(c Config) error {
 	}
 	a.describe(c, roots.Paths(), &config)
 	a.Server, err = server.New(server.Config{
-		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
+		Version: c.Version, Registry: a.Registry, Roots: roots, Sessions: c.Sessions, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Channel: c.Channel, Structured: c.Structured, Drain: c.Drain, SessionUsed: a.used(c), Resume: c.Resume, SessionEnded: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers, Skills: c.Skills, Profile: c.Profile, Profiles: c.Profiles,
 		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
@@ -246,6 +251,16 @@ func (a *Assembly) setServers(list []tools.Server) {
 	for _, err := range a.Registry.SetServers(list) {
 		a.log.Warn("a tool of another server is left out", "error", err.Error())
 	}
+}
+
+// Running returns the number of background tasks that run.
+func (a *Assembly) Running() (n int) {
+	for _, t := range a.tasks.All() {
+		if t.Status().State == task.Running {
+			n++
+		}
+	}
+	return n
 }
 
 // Explain returns what would happen to a call from a newly connected client,

@@ -281,6 +281,7 @@ func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Option
 		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0), Getenv: p.options.Getenv,
 		Default: milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
+	o.Tasks.Each = p.options.Limits.Tasks
 	if !p.options.Untried {
 		o.ReadOnly = func() error { return commands.StoredReadOnly(ctx) }
 	}
@@ -319,6 +320,7 @@ func (p *Plan) Commands() (*command.Commands, error) {
 	return command.New(command.Config{
 		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: slices.Concat(box.AllowRead, p.Readable), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Network: command.NetworkMode(box.Network),
 		Roots: p.allRoots(), Closed: closed, Protected: protected, Worktrees: p.worktreeFolder(), Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
+		Each: p.options.Limits.Commands, Quota: p.options.Limits.quota(),
 	})
 }
 

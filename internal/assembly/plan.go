@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/internal/exec/agent"
 	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/exec/worktree"
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/record/audit"
@@ -57,6 +58,22 @@ func (e Environment) ConnectTimeout() time.Duration {
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// Limits are limits of one principal. 0 means the usual limit, or none.
+type Limits struct {
+	Sessions int   `json:"sessions,omitempty"`
+	Commands int   `json:"commands,omitempty"` // that run
+	Tasks    int   `json:"tasks,omitempty"`    // that run
+	Output   int64 `json:"output,omitempty"`   // bytes of stored output, and of stored results, of all principals
+}
+
+// quota returns the limits of stored output; zero for the usual ones.
+func (l Limits) quota() (q spool.Quota) {
+	if l.Output > 0 {
+		q = spool.Quota{Task: min(l.Output, spool.DefaultQuota.Task), All: l.Output}
+	}
+	return q
+}
+
 // Options holds the options of a server with the built-in tools that the command line
 // sets. Paths are absolute.
 type Options struct {
@@ -69,6 +86,9 @@ type Options struct {
 	Preset   string      // one of settings.Presets; "": none
 	Model    string      // name of the model that is served; may be ""
 	Closed   []string    // files that no tool may access
+	Base     []string    // folders with the workspaces of others, which no tool may access; canonical
+	Own      []string    // folders in Base that are of this workspace; canonical
+	Limits   Limits      // of one principal each
 
 	MaxConcurrency int // of the calls of one client
 	Cascade        pipeline.Cascade
@@ -116,10 +136,10 @@ type Plan struct {
 // NewPlan returns a plan. It has no side effects.
 func NewPlan(o Options) *Plan {
 	return &Plan{options: o, Config: Config{
-		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
+		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed), Base: o.Base, Own: o.Own,
 		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered, Channel: o.Channel,
 		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
-		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,
+		Sessions: o.Limits.Sessions, Stored: o.Limits.Output, Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals, Remote: o.Remote,
 	}}
 }
 

@@ -169,6 +169,9 @@ func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error)
 			o.Closed = append(o.Closed, expand(file))
 		}
 	}
+	if in := c.inherited; in != nil {
+		o.Base, o.Own, o.Limits = []string{in.Base}, in.Own, in.Limits
+	}
 	var err error
 	if o.Output, err = c.finalOutput(expand); err != nil {
 		return o, err

@@ -136,7 +136,7 @@ func newRoot(host *Host) *cobra.Command {
 		Example:       "  mcp-toolset stdio ~/src/app\n  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), installCommand(host), uninstallCommand(host), doctorCommand(host), policyCommand(host), skillsCommand(host), worktreesCommand(host), traceCommand(host), trustCommand(host),
+	}, stdioCommand(host), httpCommand(host), workspaceCommand(host), callCommand(host), toolsCommand(host), installCommand(host), uninstallCommand(host), doctorCommand(host), policyCommand(host), skillsCommand(host), worktreesCommand(host), traceCommand(host), trustCommand(host),
 		approvalsCommand(host), approveCommand(host), denyCommand(host), answerCommand(host), undoCommand(host), consoleCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
 	// Cobra's own version flag needs a template, and text/template makes the linker retain every
 	// exported method: 5 MB, and several milliseconds at each start.

@@ -125,12 +125,12 @@ func ownHost(name string, port int) bool {
 	return h == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// console returns the console of an HTTP server, for this server only.
+// newConsole returns the console of an HTTP server, for these servers only.
 // It logs in with a token of whose; "" for none.
-func (a *app) console(token, whose string, addr net.Addr) *console.Console {
+func newConsole(token, whose string, addr net.Addr, servers console.Servers) *console.Console {
 	_, port, _ := net.SplitHostPort(addr.String())
 	c := console.Config{
-		Servers: func() (map[string]feed.Source, error) { return map[string]feed.Source{"this": a.Feed}, nil },
+		Servers: servers,
 		Cookie:  port,
 		Whose:   whose,
 		Hint:    "Start the server again for a new link, or run mcp-toolset console on its machine.",

@@ -58,6 +58,7 @@ type common struct {
 	approvals      bool            // whether the server lives long enough to ask the user
 	runs           bool            // whether calls run
 	untried        bool            // whether the sandbox is not tried in advance
+	inherited      *inherited      // of the process of a workspace; nil: this is none
 	closed         []string        // files of the server that no tool may access; "" is ignored
 	flags          *pflag.FlagSet  // of the command; nil before it begins
 	rootsFrom      string          // where the roots are named
@@ -159,7 +160,11 @@ func (c *common) logger(host *Host) (*slog.Logger, io.Closer, error) {
 		}
 		out, closer = f, f
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), closer, nil
+	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
+	if c.inherited != nil {
+		log = log.With("workspace", c.inherited.Name)
+	}
+	return log, closer, nil
 }
 
 // workspaceDirs returns the roots: the named folders, or without any the folder that the client or

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -78,4 +79,11 @@ func hasPEM(data []byte, kind string) bool {
 		}
 		data = rest
 	}
+}
+
+// unspecified reports whether an address to listen on means all addresses.
+func unspecified(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip, _ := netip.ParseAddr(host)
+	return err == nil && (host == "" || ip.IsUnspecified())
 }

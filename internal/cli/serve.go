@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/console"
-	"mcp-toolset/internal/identity"
+	"mcp-toolset/console/feed"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
@@ -99,6 +99,10 @@ func httpCommand(host *Host) *cobra.Command {
 				return err
 			}
 			host.detach()
+			if o.principals != "" {
+				c.closed = []string{o.tokenFile, o.tokens, o.operatorFile, o.key}
+				return o.serveWorkspaces(cmd, host, &c, args, drain)
+			}
 			// No tool may read or replace the server's own credentials.
 			c.closed, c.remote, c.runs = []string{o.tokenFile, o.tokens, o.operatorFile, o.key}, true, true
 			a, err := c.build(host, args, drain)
@@ -118,8 +122,11 @@ func httpCommand(host *Host) *cobra.Command {
 
 type httpOptions struct {
 	server.HTTP
+	identities
 	addr, tokenFile, tokens, operatorFile, cert, key string
 	insecure                                         bool // plain HTTP beyond loopback
+	principals                                       string
+	idle                                             time.Duration // see front.Config
 }
 
 func (o *httpOptions) add(in flagSection) {
@@ -127,6 +134,9 @@ func (o *httpOptions) add(in flagSection) {
 	in.text(&o.tokenFile, "token-file", "", "`FILE` with the bearer token that clients must send")
 	in.text(&o.tokens, "tokens", "", "`FILE` with a line NAME:TOKEN for each user, who have sessions, approvals and schedules of their own; it is read again when it changes")
 	in.text(&o.operatorFile, "operator-token-file", "", "`FILE` with the token for /console/ and /metrics, which no client needs; with --tokens these are served only with it")
+	in.text(&o.principals, "principals", "", "`FILE` with rules that give each user a workspace: a process with folders, home and state of its own; needs --sandbox on")
+	in.duration(&o.idle, "idle", 10*time.Minute, "end the process of a workspace that was not used for `TIME`")
+	o.identities.add(in)
 	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
 	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
 	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
@@ -156,13 +166,26 @@ func (o *httpOptions) check() error {
 	if o.NoAuth && (o.tokens != "" || o.operatorFile != "") {
 		return usagef("--no-auth serves without tokens; leave it out, or --tokens and --operator-token-file")
 	}
+	if err := o.identities.check(o); err != nil {
+		return err
+	}
 	if o.insecure && o.cert != "" {
 		return usagef("--insecure serves plain HTTP and --tls-cert HTTPS; leave one of them out")
 	}
 	return nil
 }
 
-func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
+// prepared is an HTTP server before it serves.
+type prepared struct {
+	token           token
+	operator, whose string // token of the console and figures, and whose it is; "" for none
+	listener        net.Listener
+	base            string // address without a path
+	endpoint        string // URL of /mcp as clients know it
+}
+
+// prepare checks tokens and address, and listens.
+func (o *httpOptions) prepare(ctx context.Context, host *Host, a *app, p *prepared) error {
 	loopback, err := isLoopback(o.addr)
 	if err != nil {
 		return err
@@ -178,7 +201,6 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Triggers = a.Triggers
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := o.certificate()
@@ -193,26 +215,50 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
+	here := fmt.Sprintf("%s://%s", scheme, l.Addr())
+	endpoint, verifiers := o.identify(here+"/mcp", a.log)
+	for _, v := range verifiers {
+		go v.Follow(ctx)
+	}
+	*p = prepared{token, operator, whose, l, here, endpoint}
+	return nil
+}
+
+func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
+	var p prepared
+	if err := o.prepare(ctx, host, a, &p); err != nil {
+		return err
+	}
+	o.Triggers = a.Triggers
 	link := ""
-	if operator != "" || o.NoAuth {
-		page := a.console(operator, whose, l.Addr())
+	if p.operator != "" || o.NoAuth {
+		page := newConsole(p.operator, p.whose, p.listener.Addr(), func() (map[string]feed.Source, error) { return map[string]feed.Source{"this": a.Feed}, nil })
 		defer context.AfterFunc(ctx, func() { _ = page.Close() })() // its streams would delay the end
 		defer page.Close()
 		o.Console, o.Metrics, link = page, a.figures.Handler(), page.Link()
 	}
-	if users, ok := o.Users.(*identity.Tokens); ok {
-		go users.Follow(ctx, a.log, func() { a.Server.EndPrincipals(func(p identity.Principal) bool { return users.Valid(p.By) }) })
+	if o.named != nil {
+		go o.named.Follow(ctx, a.log, func() { a.Server.EndPrincipals(o.named.Valid) })
 	}
 	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
-	base := fmt.Sprintf("%s://%s", scheme, l.Addr())
-	a.Triggers.ServedAt(base)
-	endpoint := base + "/mcp"
-	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
+	a.Triggers.ServedAt(strings.TrimSuffix(p.endpoint, "/mcp"))
+	o.announce(host, p, link)
+	a.Appear()
+	memory.Limit()
+	a.started(ctx, "http")
+	return a.Server.ServeHTTP(ctx, p.listener, o.HTTP)
+}
+
+// announce shows how clients connect. link is the one-time path of the console; "" for none.
+func (o *httpOptions) announce(host *Host, p prepared, link string) {
+	base, token, operator, whose := p.base, p.token, p.operator, p.whose
+	endpoint := p.endpoint
+	fmt.Fprintf(host.Err, "listening on %s/mcp\n", base)
 	if token.file != "" {
 		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
 	}
-	printClientConfig(host.Err, endpoint, token, o.tokens)
+	printClientConfig(host.Err, endpoint, token, o.tokens, o.issuers)
 	later := ""
 	if operator != "" {
 		later = "; later " + base + console.Path + " with the token of the " + whose
@@ -220,19 +266,17 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if link != "" {
 		fmt.Fprintf(host.Err, "console for a browser: %s%s (works once, for 60 seconds%s)\n", base, link, later)
 	}
-	a.Appear()
-	memory.Limit()
-	a.started(ctx, "http")
-	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
 // printClientConfig shows the user how to connect. Only the start that makes the token shows it,
 // since standard error often ends in a log; others name its place. users is the file with the tokens
-// of users, if there is one.
-func printClientConfig(w io.Writer, endpoint string, t token, users string) {
+// of users, if there is one. Clients get their tokens from issuers, if there are some.
+func printClientConfig(w io.Writer, endpoint string, t token, users string, issuers []string) {
 	server := map[string]any{"type": "http", "url": endpoint}
 	about, shell := "", "" // the token for a shell
 	switch {
+	case issuers != nil:
+		about = "; users sign in at " + plain.Line(strings.Join(issuers, ", "))
 	case users != "":
 		about, shell = "; TOKEN is the user's, in "+plain.Line(users), "TOKEN"
 	case t.value == "":

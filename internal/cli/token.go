@@ -39,6 +39,12 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 		}
 		return token{}, nil
 	}
+	if o.issuers != nil || o.header != "" {
+		if fromEnv != "" {
+			return token{}, usagef("users come from an identity provider; unset MCP_TOOLSET_TOKEN")
+		}
+		return token{}, nil
+	}
 	if o.NoAuth {
 		if !loopback {
 			return token{}, usagef("--no-auth is for loopback addresses; %s can be reached from other machines: give a token with --token-file", o.addr)
@@ -113,7 +119,7 @@ func (o *httpOptions) users(a *app, t token, loopback bool) (operator, whose str
 		if err != nil {
 			return "", "", err
 		}
-		o.Users = users
+		o.Users, o.named = users, users
 	}
 	return operator, whose, nil
 }

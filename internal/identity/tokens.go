@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -106,7 +107,7 @@ func (l *list) add(line string, operator Hash) (problem string) {
 	if other, taken := l.of[by]; taken {
 		return "the token is also the token of " + other.Name + "; each needs its own"
 	}
-	l.of[by] = Principal{ID: "token:" + name, Name: name, By: by}
+	l.of[by] = Principal{ID: named + name, Name: name, By: by}
 	return ""
 }
 
@@ -116,10 +117,16 @@ func (t *Tokens) Find(token string) (Principal, bool) {
 	return p, ok
 }
 
-// Valid reports whether a token with this hash is still in the file.
-func (t *Tokens) Valid(by Hash) bool {
-	_, ok := t.held.Load().of[by]
-	return ok
+// Authenticate finds the principal of the bearer token.
+func (t *Tokens) Authenticate(r *http.Request) (Principal, *Refusal) {
+	return (&Users{Tokens: t}).Authenticate(r)
+}
+
+// Valid reports whether the token of a principal is still in the file. It is true for principals of
+// other sources.
+func (t *Tokens) Valid(p Principal) bool {
+	_, ok := t.held.Load().of[p.By]
+	return ok || !strings.HasPrefix(p.ID, named)
 }
 
 // Follow reads the file again when it changes, until ctx ends, and calls changed after it took over

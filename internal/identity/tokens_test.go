@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,17 +101,21 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestBearer finds the token of a header.
+// TestBearer finds the token of a request.
 func TestBearer(t *testing.T) {
 	for _, c := range []struct {
+		query   string
 		headers []string
 		want    string
+		status  int
 	}{
-		{nil, ""}, {[]string{"Bearer x"}, "x"}, {[]string{"bearer x"}, "x"}, {[]string{"Basic x"}, ""}, {[]string{"x"}, ""},
-		{[]string{"Bearer x", "Bearer x"}, ""}, {[]string{"Bearer " + strings.Repeat("x", maxHeader)}, ""},
+		{"", nil, "", 0}, {"", []string{"Bearer x"}, "x", 0}, {"", []string{"bearer x"}, "x", 0}, {"", []string{"Basic x"}, "", 0}, {"", []string{"x"}, "", 0},
+		{"", []string{"Bearer x", "Bearer x"}, "", 400}, {"", []string{"", "Bearer x"}, "", 400},
+		{"access_token=x", nil, "", 400}, {"a=b&access%5Ftoken=x", nil, "", 400}, {"access_token", []string{"Bearer x"}, "", 400}, {"no_access_token=x", nil, "", 0},
 	} {
-		if got := Bearer(&http.Request{Header: http.Header{"Authorization": c.headers}}); got != c.want {
-			t.Errorf("%.40q: %q", c.headers, got)
+		got, refusal := Bearer(&http.Request{URL: &url.URL{RawQuery: c.query}, Header: http.Header{"Authorization": c.headers}})
+		if status := 0; got != c.want || refusal != nil && refusal.Status != c.status || refusal == nil && c.status != status {
+			t.Errorf("%s %.40q: %q %v", c.query, c.headers, got, refusal)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (c *call) start(ctx context.Context) (*job, error) {
 // spec returns the specification with which the command starts.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
-		Script: c.command, Dir: c.env.Session.Dir, Owner: OwnerOf(c.env.Session), Workspace: WorkspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
+		Script: c.command, Dir: c.env.Session.Dir, Owner: OwnerOf(c.env.Session), User: c.env.Session.Principal, Workspace: WorkspaceOf(c.env.Session), Name: strings.ToLower(c.tool),
 		ReadOnly: c.readOnly, Grace: grace,
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
@@ -180,6 +180,10 @@ func (c *call) noFolder(err error) error {
 func (c *call) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	var many *tools.Fault
+	if errors.As(err, &many) {
+		return many
 	}
 	if f := fault.Descriptors("the command could not be started", err); f != nil {
 		return f

@@ -34,8 +34,8 @@ const (
 	retryLater = time.Minute // and if no session or file takes the event of a durable trigger
 )
 
-// unsigned is what Serve returns.
-const unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
+// Unsigned is what Serve returns.
+const Unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 // Serve serves a request whose path begins with Path. principal is the ID of the principal whose
 // triggers need no signature; "" for none. If the signature is missing or wrong, or no trigger has
@@ -50,7 +50,7 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal str
 		refuse(w, "method not allowed; send POST", http.StatusMethodNotAllowed)
 		return ""
 	case !signed && !trusted:
-		return unsigned
+		return Unsigned
 	case req.ContentLength > MaxBody:
 		refuse(w, tooLarge, http.StatusRequestEntityTooLarge)
 		return ""
@@ -70,10 +70,10 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal str
 		refuseFor(w, retryLater, "the durable triggers of this server cannot be read; try again later", http.StatusServiceUnavailable)
 		return ""
 	case t == nil && trusted:
-		refuse(w, "there is no trigger "+plain.Key(name), http.StatusNotFound)
+		refuse(w, Unknown(name), http.StatusNotFound)
 		return ""
 	case t == nil:
-		return unsigned
+		return Unsigned
 	}
 	switch status, wait := r.deliver(t, body); status {
 	case http.StatusTooManyRequests:
@@ -86,6 +86,9 @@ func (r *Registry) Serve(w http.ResponseWriter, req *http.Request, principal str
 	}
 	return ""
 }
+
+// Unknown returns the text for a name that no trigger of a principal has.
+func Unknown(name string) string { return "there is no trigger " + plain.Key(name) }
 
 var tooLarge = fmt.Sprintf("the body has more than %d bytes", MaxBody)
 

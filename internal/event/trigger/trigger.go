@@ -57,7 +57,7 @@ type Registry struct {
 	decoy  []byte // key for the signatures of unknown names
 
 	mu       sync.Mutex
-	base     string // address without path; "": listen while there is a trigger
+	base     string // address before a name; "": listen while there is a trigger
 	listener *listener
 	all      map[string]*trigger // in memory, by name
 	stored   map[string]*trigger // durable, as load found them, by name
@@ -105,7 +105,11 @@ func New(stateDir string, locks *filelock.Locks, events *event.Registry) *Regist
 // ServedAt sets the address of a server that passes requests to Serve, such as
 // "http://127.0.0.1:8808". Without it, the registry listens on a port of its own while it
 // has a trigger. ServedAt must be called before the first call of Create.
-func (r *Registry) ServedAt(base string) {
+func (r *Registry) ServedAt(base string) { r.ServedIn(base + Path) }
+
+// ServedIn is ServedAt for a server whose addresses of triggers begin with base, such as
+// "http://127.0.0.1:8808/events/anna/".
+func (r *Registry) ServedIn(base string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.base = base
@@ -122,12 +126,12 @@ func (r *Registry) Address(name string) string {
 func (r *Registry) address(name string) string {
 	base := r.base
 	if r.listener != nil {
-		base = "http://" + r.listener.Addr().String()
+		base = "http://" + r.listener.Addr().String() + Path
 	}
 	if base == "" {
 		return ""
 	}
-	return base + Path + name
+	return base + name
 }
 
 // Created is a new trigger.

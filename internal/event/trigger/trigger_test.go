@@ -65,7 +65,7 @@ func (r *Registry) post(t *testing.T, name, body string, trusted bool, signature
 	}
 	w := httptest.NewRecorder()
 	if refusal := r.Serve(w, req, principal); refusal != "" {
-		if w.Body.Len() > 0 || refusal != unsigned {
+		if w.Body.Len() > 0 || refusal != Unsigned {
 			t.Errorf("Serve returns %q and has answered %q", refusal, w.Body)
 		}
 		return "401"

@@ -104,6 +104,7 @@ type Config struct {
 	Scrub      []string    // patterns of variables that commands do not inherit; * matches any text
 	Pass       []string    // patterns of further variables that commands inherit
 	Quota      spool.Quota
+	Each       int // limit of the running commands of one principal; 0: none
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -118,6 +119,11 @@ type Commands struct {
 	output   *spool.Store
 	temp     *tempFolders
 	networks *networks
+	// each counts running commands by principal.
+	each struct {
+		mu sync.Mutex
+		of map[string]int
+	}
 	// writable lists the folders that commands may write to, except for caches.
 	writable []string
 	// outside lists the roots whose repository is in no root. Commands may change what of that

@@ -15,6 +15,7 @@ import (
 	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/internal/text/terminal"
 )
 
@@ -23,6 +24,7 @@ type Spec struct {
 	Script string // the text that the shell runs
 	Dir    string // absolute; it must exist
 	Owner  string // owner of its folder for temporary files
+	User   string // principal whose command it is
 	// Workspace holds the folders of a session that works in a git worktree; nil: those of Config.
 	Workspace *Workspace
 	Name      string // part of the name of its output log
@@ -144,7 +146,11 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 	if c.shell == "" {
 		return nil, ErrNoShell
 	}
+	if err := c.count(s.User, 1); err != nil {
+		return nil, err
+	}
 	if err := c.enter(); err != nil {
+		_ = c.count(s.User, -1)
 		return nil, err
 	}
 	r, err := c.begin(ctx, s)
@@ -152,14 +158,37 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		r, err = c.begin(ctx, s) // in a new one
 	}
 	if err != nil {
+		_ = c.count(s.User, -1)
 		c.active.Done()
 		return nil, err
 	}
 	go func() {
 		defer c.active.Done()
+		defer c.count(s.User, -1)
 		r.watch()
 	}()
 	return r, nil
+}
+
+// count adds to the running commands of a principal. It fails if there would be too many.
+func (c *Commands) count(principal string, n int) error {
+	if c.config.Each == 0 {
+		return nil
+	}
+	c.each.mu.Lock()
+	defer c.each.mu.Unlock()
+	now := c.each.of[principal] + n
+	switch {
+	case n > 0 && now > c.config.Each:
+		return fault.New(fmt.Sprintf("%d commands of this user are running", c.config.Each), "Wait for one to end, or stop one with TaskStop.")
+	case now == 0:
+		delete(c.each.of, principal)
+		return nil
+	case c.each.of == nil:
+		c.each.of = map[string]int{}
+	}
+	c.each.of[principal] = now
+	return nil
 }
 
 func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {

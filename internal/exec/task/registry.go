@@ -29,6 +29,8 @@ type Registry struct {
 	// OnEnd is called with each task that ends by itself before Seen is called for it. It must not
 	// call the registry. It is set before the first Add and may be nil.
 	OnEnd func(session.Owner, *Task)
+	// Each is the limit of the running tasks of one principal; 0: none. It is set before the first Add.
+	Each int
 	// OnAdd is called with each task that is added. It must neither block nor call the registry. It
 	// is set before the first Add and may be nil.
 	OnAdd func(*Task)
@@ -52,11 +54,17 @@ func (r *Registry) AddSeen(owner session.Owner, j Job) (*Task, error) { return r
 func (r *Registry) add(owner session.Owner, j Job, seen bool) (*Task, error) {
 	r.mu.Lock()
 	defer r.unlock(r.sweep()) // swept now; forgotten tasks are released when Add returns
-	running := 0
+	running, all := 0, 0
 	for _, t := range r.tasks {
-		if t.owner == owner && t.ended.IsZero() {
+		if t.owner.Principal != owner.Principal || !t.ended.IsZero() {
+			continue
+		}
+		if all++; t.owner == owner {
 			running++
 		}
+	}
+	if r.Each > 0 && all >= r.Each {
+		return nil, fault.New(fmt.Sprintf("%d background tasks of this user are running", all), "Wait for one to end, or stop one with TaskStop.")
 	}
 	if running >= maxRunning {
 		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskOutput without task_id lists them.")

@@ -134,6 +134,22 @@ func TestMostRunning(t *testing.T) {
 	add(t, r, me, newStub())
 }
 
+// TestEach limits the running tasks of all sessions of a principal.
+func TestEach(t *testing.T) {
+	r := New(time.Now)
+	r.Each = 2
+	first := newStub()
+	add(t, r, session.Owner{Principal: "p", Session: "1"}, first)
+	add(t, r, session.Owner{Principal: "p", Session: "2"}, newStub())
+	const want = "2 background tasks of this user are running. Wait for one to end, or stop one with TaskStop."
+	if _, err := r.Add(session.Owner{Principal: "p", Session: "3"}, newStub()); err == nil || err.Error() != want {
+		t.Errorf("one too many: %v", err)
+	}
+	add(t, r, session.Owner{Principal: "q", Session: "1"}, newStub())
+	first.end(time.Now())
+	add(t, r, session.Owner{Principal: "p", Session: "3"}, newStub())
+}
+
 func TestForgottenAfterAnHour(t *testing.T) {
 	for name, access := range map[string]func(*Registry, *Task) bool{
 		"Get":  func(r *Registry, t *Task) bool { _, ok := r.Get(me, t.ID); return ok },

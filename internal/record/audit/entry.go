@@ -47,6 +47,7 @@ type Entry struct {
 	Session    string          `json:"session,omitempty"`
 	Agent      string          `json:"agent,omitempty"` // name of the agent that made the call
 	Principal  string          `json:"principal,omitempty"`
+	User       string          `json:"user,omitempty"` // name of the principal, if its identity provider has one
 	Tool       string          `json:"tool,omitempty"`
 	Input      json.RawMessage `json:"input,omitempty"`    // as it ran; becomes a string if it is not JSON
 	Original   string          `json:"original,omitempty"` // the text that a hook replaced
@@ -84,6 +85,7 @@ func (e *Entry) line(now func() time.Time) []byte {
 	b.text("session", e.Session)
 	b.text("agent", e.Agent)
 	b.text("principal", e.Principal)
+	b.text("user", e.User)
 	b.text("tool", e.Tool)
 	if len(e.Input) > 0 {
 		b.key("input")
