@@ -101,7 +101,7 @@ var rules = []rule{
 	{"internal/file/document", []string{"internal/file/document/*", "internal/text/fault", "internal/exec/launch", "internal/file/notebook", "internal/record/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
 	{"internal/file/document/pdf", []string{"internal/file/document/picture", "internal/text/fault", "internal/text/plain"},
 		[]string{"github.com/pdfcpu/pdfcpu", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}, "PDF files"},
-	{"internal/file/document/office", []string{"internal/text/fault"}, nil, "word processor documents, workbooks and presentations"},
+	{"internal/file/document/office", []string{"internal/text/fault"}, []string{"golang.org/x/text"}, "word processor documents, workbooks and presentations; their XML has any encoding"},
 	{"internal/file/document/page", []string{"internal/file/textfile"},
 		[]string{"codeberg.org/readeck/go-readability/v2", "github.com/JohannesKaufmann/html-to-markdown/v2", "golang.org/x/net"}, "web pages: decoding, and HTML as Markdown"},
 	{"internal/file/document/picture", []string{"internal/text/fault"}, []string{"golang.org/x/image"}, "pictures a model can take"},

@@ -86,10 +86,11 @@ var List = []Client{
 	},
 	{
 		Name: "qwen-code", Title: "Qwen Code", Programs: []string{"qwen"},
-		Files:   map[string][]string{"": {"~/.qwen/settings.json"}},
-		Project: []string{".qwen/settings.json"},
-		Table:   "mcpServers", http: httpShape{"httpUrl", "", "${MCP_TOOLSET_TOKEN}"},
-		BuiltIn: `To switch them off, put this into settings.json: {"tools": {"exclude": ["read_file", "write_file", "edit", "run_shell_command", "list_directory", "glob", "grep_search", "notebook_edit"]}}`,
+		Misleads: `A worktree or a schedule of Qwen Code is not one of this server: its tools go on in the first folder. To switch these off, put this into settings.json: {"tools": {"exclude": ["enter_worktree", "exit_worktree", "cron_create", "cron_delete", "cron_list"]}}. This server has its own worktrees with --feature worktrees=on`,
+		Files:    map[string][]string{"": {"~/.qwen/settings.json"}},
+		Project:  []string{".qwen/settings.json"},
+		Table:    "mcpServers", http: httpShape{"httpUrl", "", "${MCP_TOOLSET_TOKEN}"},
+		BuiltIn: `To switch them off, add these to the same list: "read_file", "write_file", "edit", "run_shell_command", "list_directory", "glob", "grep_search", "notebook_edit"`,
 		Next:    "start Qwen Code again; /mcp shows the server. It starts servers in trusted folders only",
 	},
 	{

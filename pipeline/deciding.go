@@ -51,12 +51,17 @@ func names(word string, paths []string) bool {
 	})
 }
 
-// pathsIn returns the absolute paths in the text of a reason.
+// pathsIn returns the absolute paths in the text of a reason, without lists in parentheses: these
+// are of roots or of folders of the kernel.
 func pathsIn(reason string) (paths []string) {
+	listed := false
 	for word := range strings.FieldsSeq(reason) {
-		if word = strings.Trim(word, `,;:()"'`); filepath.IsAbs(word) {
+		listed = listed || strings.HasPrefix(word, "(") && filepath.IsAbs(word[1:])
+		end := strings.HasSuffix(strings.TrimRight(word, ",;:"), ")")
+		if word = strings.Trim(word, `,;:()"'`); !listed && filepath.IsAbs(word) {
 			paths = append(paths, filepath.Clean(word))
 		}
+		listed = listed && !end
 	}
 	return paths
 }

@@ -24,6 +24,8 @@ func TestDeciding(t *testing.T) {
 		{"by the folder it is in", ask("/up/x is outside"), []policy.PartDecision{part(policy.Allow, "cat ../up/x"), part(policy.Allow, "ls x")}, []int{0}},
 		{"in the home folder", ask("/home/u/.ssh/id (a key) is hidden"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "cat ~/.ssh/id")}, []int{1}},
 		{"by wildcards", ask("the rule x covers /ws/secrets/key"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "cat sec*/k*")}, []int{1}},
+		{"not by the roots", ask("/opt/zz is outside the workspace roots (/ws, /lib)"), []policy.PartDecision{part(policy.Allow, "cd ."), part(policy.Allow, "ls /lib"), part(policy.Allow, "rm -r /opt/zz")}, []int{2}},
+		{"behind the roots", ask("x is outside the workspace roots (/ws), and the rule covers /opt/zz"), []policy.PartDecision{part(policy.Allow, "cd ."), part(policy.Allow, "rm -r /opt/zz")}, []int{1}},
 		{"the only one", ask("commands are not contained"), []policy.PartDecision{part(policy.Allow, "make")}, []int{0}},
 		{"not known", ask("commands are not contained"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "make")}, nil},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ import (
 // elicit puts each line of its argument to the client's user, like a tool of an upstream
 // server that asks, and returns the answers. It changes the session in any case.
 func elicit(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], error) {
-	r := tools.Result[doOut]{Effect: session.Effect{Dir: env.Abs("moved")}}
+	r := tools.Result[doOut]{Effect: session.Effect{Dir: filepath.Join(env.Session.Dir, "moved")}}
 	if env.Elicit == nil {
 		r.Data.Said = "nobody can be asked"
 		return r, nil
@@ -36,7 +37,7 @@ func elicit(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], 
 	for line := range strings.SplitSeq(in.Arg, "\n") {
 		reply, err := env.Elicit(ctx, tools.Form{Server: "other", Message: line, Schema: json.RawMessage(`{}`)})
 		if err != nil {
-			return r, &tools.Recorded{Err: err, Effect: session.Effect{Dir: env.Abs("recorded")}}
+			return r, &tools.Recorded{Err: err, Effect: session.Effect{Dir: filepath.Join(env.Session.Dir, "recorded")}}
 		}
 		said = append(said, reply.Action+string(reply.Content))
 	}

@@ -50,6 +50,17 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
+// TestPlacedAfter checks that the answer of a call that moves the session says where it is then.
+func TestPlacedAfter(t *testing.T) {
+	b := newBench(t, "")
+	for _, c := range []struct{ dir, want string }{{"sub", "[the working directory is sub]"}, {"..", ""}} {
+		got := b.run(t, t.Context(), "Do", `{"do":"cd","arg":"`+c.dir+`"}`)
+		if c.want == "" && strings.Contains(got, "[the working") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
 // TestPlace checks how the place of a session is described.
 func TestPlace(t *testing.T) {
 	w := &session.Worktree{Folder: "/trees/x", Main: "/w"}

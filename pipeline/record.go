@@ -125,6 +125,9 @@ func (c *call) placed(resp *tools.Response) {
 	if h := host.Of(v.Client); v.Agent != "" || h.Name != "" && !h.Shares {
 		return
 	}
+	if dir := resp.Effect.Dir; dir != "" && !v.Forgets() {
+		v.Dir = dir // the call changes it
+	}
 	if where := v.Place(); where != "" {
 		resp.Content = append(resp.Content, tools.Text{Text: "[" + plain.Line(where) + "]"})
 	}

@@ -77,9 +77,12 @@ func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 func (s *Server) result(r *tools.Response, to host.Host) (*mcp.CallToolResult, error) {
 	out := &mcp.CallToolResult{IsError: r.Failed, Content: make([]mcp.Content, 0, len(r.Content))}
 	for _, c := range r.Content {
+		if to.Whole == host.WholeAll {
+			c = onlyText(c)
+		}
 		out.Content = append(out.Content, contentBlock(c))
 	}
-	if len(r.Meta) > 0 && !(r.Failed && to.Whole) {
+	if whole := to.Whole == host.WholeAll || r.Failed && to.Whole == host.WholeFailed; len(r.Meta) > 0 && !whole {
 		if _, err := json.Marshal(r.Meta); err != nil {
 			return nil, fmt.Errorf("encoding _meta: %w", err)
 		}
@@ -96,6 +99,24 @@ func (s *Server) result(r *tools.Response, to host.Host) (*mcp.CallToolResult, e
 		out.StructuredContent = json.RawMessage("{}")
 	}
 	return out, nil
+}
+
+// onlyText returns a note in place of content that is not text.
+func onlyText(c tools.Content) tools.Content {
+	left := func(what, media string, data []byte) tools.Content {
+		return tools.Text{Text: fmt.Sprintf("[%s (%s, %d bytes) is left out: this client shows its model only text. Ask the user what it holds.]", what, media, len(data))}
+	}
+	switch c := c.(type) {
+	case tools.Image:
+		return left("A picture", c.MIMEType, c.Data)
+	case tools.Audio:
+		return left("A recording", c.MIMEType, c.Data)
+	case tools.Resource:
+		if c.Text == "" && c.Blob != nil {
+			return left("A file", c.MIMEType, c.Blob)
+		}
+	}
+	return c
 }
 
 func contentBlock(c tools.Content) mcp.Content {

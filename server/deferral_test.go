@@ -232,12 +232,30 @@ func TestListWakes(t *testing.T) {
 	for how, want := range map[tools.Deferral]string{tools.DeferHints: "[true]", tools.DeferOff: "[true]", tools.DeferDispatch: "[false]", tools.DeferLegacyList: "[false]"} {
 		s, _ := newServerFor(t, time.Second, how)
 		var woken []bool
-		s.WakeListed = func(all bool) { woken = append(woken, all) }
+		s.WakeListed = func(_ context.Context, all bool, _ time.Duration) { woken = append(woken, all) }
 		if _, err := s.List(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(woken); got != want {
 			t.Errorf("%s: all servers are woken: %s, want %s", how, got, want)
+		}
+	}
+}
+
+// TestListWaits checks that the list of a client that asks for it once waits for upstream servers
+// whose tools are not known.
+func TestListWaits(t *testing.T) {
+	for client, want := range map[string]time.Duration{"codex-mcp-client": onceWait, "@cline/core": onceWait, "claude-code": 0, "x": 0} {
+		s, _ := newServerFor(t, time.Second, tools.DeferHints)
+		got := time.Duration(-1)
+		s.WakeListed = func(_ context.Context, _ bool, most time.Duration) { got = most }
+		p := connect(t, t.Context(), s)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, client)
+		p.next()
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+		p.next()
+		if got != want {
+			t.Errorf("%s: the list waits %v, want %v", client, got, want)
 		}
 	}
 }

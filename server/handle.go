@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -81,6 +82,7 @@ const carrier = "call"
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
 	s.Pipeline.CurrentRules() // settings that have changed may offer other tools
+	req.Params.Name = strings.TrimPrefix(req.Params.Name, host.Of(clientName(ctx)).Prefix)
 	t, err := s.Registry.View(s.profile(ctx)).For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
 		if unknown, ok := err.(*tools.UnknownTool); ok && unknown.Server != "" {

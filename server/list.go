@@ -27,13 +27,21 @@ type shownKey struct {
 	deferral tools.Deferral
 }
 
+// onceWait is how long the list of a client that asks for it once waits for upstream servers whose
+// tools are not known.
+const onceWait = 15 * time.Second
+
 // list completes the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	s.Pipeline.CurrentRules()
 	s.Skills.Now() // a change of the skills changes a tool
-	how := s.offered(ctx)
+	how, to := s.offered(ctx), host.Of(clientName(ctx))
 	if s.WakeListed != nil {
-		s.WakeListed(!how.Searches())
+		var most time.Duration
+		if to.ListsOnce {
+			most = onceWait
+		}
+		s.WakeListed(ctx, !how.Searches(), most)
 	}
 	var loaded func(string) bool
 	if conv := callFrom(ctx).conv; conv != nil {
@@ -42,9 +50,8 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 			loaded = conv.session.View().Loaded
 		}
 	}
-	has := host.Of(clientName(ctx)).Has
 	listed := slices.DeleteFunc(s.Registry.ListedFor(s.profile(ctx), how, loaded), func(t *tools.Tool) bool {
-		return s.Registry.Leaves(t, has)
+		return s.Registry.Leaves(t, to.Has)
 	})
 	list, err := s.definitions(listed, how)
 	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
@@ -52,6 +59,9 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 	}
 	if showsViews(ctx) && err == nil {
 		list = withViews(list, listed)
+	}
+	for i := range list { // s.definitions makes a list of its own
+		list[i].Name = to.Prefix + list[i].Name
 	}
 	result.Tools, result.NextCursor = list, ""
 	s.settle.listed()

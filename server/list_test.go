@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/host"
 	"mcp-toolset/tools"
 )
 
@@ -129,6 +130,29 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestOnlyText checks that a client whose model gets results as JSON gets text only, without _meta.
+func TestOnlyText(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	for _, tc := range []struct {
+		content tools.Content
+		want    string
+	}{
+		{tools.Text{Text: "a"}, `{"type":"text","text":"a"}`},
+		{tools.Resource{URI: "x:a", Text: "a"}, `{"type":"resource","resource":{"uri":"x:a","text":"a"}}`},
+		{tools.Image{Data: []byte("png"), MIMEType: "image/png"}, `{"type":"text","text":"[A picture (image/png, 3 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+		{tools.Audio{Data: []byte("wav"), MIMEType: "audio/wav"}, `{"type":"text","text":"[A recording (audio/wav, 3 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+		{tools.Resource{URI: "x:b", MIMEType: "application/x", Blob: []byte("blob")}, `{"type":"text","text":"[A file (application/x, 4 bytes) is left out: this client shows its model only text. Ask the user what it holds.]"}`},
+	} {
+		r, err := s.result(&tools.Response{Content: []tools.Content{tc.content}, Meta: map[string]any{"mcp-toolset/summary": "x"}}, host.Named("cline"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := json.Marshal(r); string(got) != `{"content":[`+tc.want+`]}` {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+}
+
 // TestNotEncodable checks that a result that JSON cannot represent is a failure
 // of the call and not of the protocol.
 func TestNotEncodable(t *testing.T) {
@@ -167,6 +191,27 @@ func TestQuoteHuge(t *testing.T) {
 	} {
 		if got := string(quoteHuge([]byte(in))); got != want {
 			t.Errorf("quoteHuge(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestPrefix checks that a client which lists tools of all servers under their own names gets ours
+// with a prefix, and calls them so, and that no other client does.
+func TestPrefix(t *testing.T) {
+	for client, prefix := range map[string]string{"continue-cli-client": "toolset_", "x": ""} {
+		s, _ := newServer(t, time.Second)
+		p := connect(t, t.Context(), s)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, client)
+		p.next()
+		for id := 2; id < 4; id++ { // the definitions are cached
+			p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
+			if list := p.next(); !strings.Contains(list, `"name":"`+prefix+`Read"`) {
+				t.Errorf("%s: %s", client, list)
+			}
+		}
+		p.send("%s", callLine(4, prefix+"Read", `{"file_path":"a.txt"}`))
+		if got := p.next(); !strings.Contains(got, "one") {
+			t.Errorf("%s: %s", client, got)
 		}
 	}
 }

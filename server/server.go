@@ -107,9 +107,9 @@ type Config struct {
 	Profile  *session.Profile
 	Profiles []*session.Profile
 	// WakeListed connects upstream servers whose tools are not known: all of
-	// them, or those whose tools are always loaded. It does not block. It is
-	// nil if there are none.
-	WakeListed func(all bool)
+	// them, or those whose tools are always loaded. It waits for them no longer
+	// than most. It is nil if there are none.
+	WakeListed func(ctx context.Context, all bool, most time.Duration)
 	Conditions Conditions // for the instructions; the zero value adds nothing
 	// Defers reports that clients of any name defer tools themselves. It is
 	// used if Registry.Deferral is tools.DeferAuto.

@@ -135,9 +135,9 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wake func(bool)
+	var wake func(context.Context, bool, time.Duration)
 	if how != tools.DeferHints {
-		wake = func(bool) {}
+		wake = func(context.Context, bool, time.Duration) {}
 	}
 	state := t.TempDir()
 	store := results.New(filepath.Join(state, "results"), results.Quota, time.Now)

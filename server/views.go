@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,17 +34,43 @@ var viewMeta = map[string]any{metaUI: map[string]any{
 	"prefersBorder": true,
 }}
 
-// viewPage returns the page of a view.
-func viewPage(v tools.View) string {
-	page := ""
-	for _, part := range []string{"view.html", "view.js", string(v) + ".js", "end.html"} {
-		data, err := viewFiles.ReadFile("views/" + part)
-		if err != nil {
-			panic(err) // a view without its file
-		}
-		page += string(data)
+// viewScripts maps views to the scripts of their pages, and to the function that draws.
+var viewScripts = map[tools.View]struct {
+	files []string
+	draw  string
+}{
+	tools.ViewDiff:   {[]string{"diff.js"}, "diff"},
+	tools.ViewOutput: {[]string{"output.js"}, "output"},
+	tools.ViewCall:   {[]string{"diff.js", "output.js", "call.js"}, "byTool"},
+}
+
+func viewFile(name string) string {
+	data, err := viewFiles.ReadFile("views/" + name)
+	if err != nil {
+		panic(err) // a view without its file
 	}
-	return page
+	return string(data)
+}
+
+// viewPage returns the page of a view. The one of a call of any tool knows the views of all tools.
+func viewPage(v tools.View, all []*tools.Tool) string {
+	byName := map[string]tools.View{}
+	for _, t := range all {
+		for _, name := range append([]string{t.Name}, t.Aliases...) {
+			if t.View != "" && t.View != tools.ViewCall {
+				byName[name] = t.View
+			}
+		}
+	}
+	table, err := json.Marshal(byName)
+	if err != nil {
+		panic(err) // cannot happen: names and views are text
+	}
+	page := viewFile("view.html") + viewFile("view.js")
+	for _, name := range viewScripts[v].files {
+		page += viewFile(name)
+	}
+	return page + fmt.Sprintf("\nconst view = '%s', draw = %s, views = %s;\n", v, viewScripts[v].draw, table) + viewFile("end.html")
 }
 
 // offerViews adds the views to the server. Only clients that declare the extension get them.
@@ -56,7 +83,7 @@ func (s *Server) offerViews(hooks *mcpserver.Hooks) {
 				callFrom(ctx).unknown = fmt.Errorf("the client shows no %s: it does not declare %s with the MIME type %s", r.Params.URI, uiExtension, viewType)
 				return nil, callFrom(ctx).unknown
 			}
-			return []mcp.ResourceContents{mcp.TextResourceContents{Meta: viewMeta, URI: r.Params.URI, MIMEType: viewType, Text: viewPage(v.View)}}, nil
+			return []mcp.ResourceContents{mcp.TextResourceContents{Meta: viewMeta, URI: r.Params.URI, MIMEType: viewType, Text: viewPage(v.View, s.Registry.Tools())}}, nil
 		})
 	}
 	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, r *mcp.ListResourcesResult) {

@@ -128,11 +128,11 @@ func TestViewsApart(t *testing.T) {
 // TestViewPages checks that pages are small, load nothing, and put no text into the page as HTML.
 func TestViewPages(t *testing.T) {
 	for _, v := range tools.Views {
-		page := viewPage(v.View)
+		page := viewPage(v.View, nil)
 		if len(page) > 30<<10 {
 			t.Errorf("%s has %d bytes", v.View, len(page))
 		}
-		for _, not := range []string{"http://", "https://", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "tools/call", "ui/message", "ui/open-link", "fetch(", "import(", "src=", "href="} {
+		for _, not := range []string{"http://", "https://", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "tools/call", "ui/message", "ui/open-link", "fetch(", "import(", "src=", "href=", "draw = ,"} {
 			if strings.Contains(page, not) {
 				t.Errorf("%s contains %s", v.View, not)
 			}

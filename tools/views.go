@@ -9,6 +9,7 @@ const (
 	NoView     View = ""
 	ViewDiff   View = "diff"
 	ViewOutput View = "output"
+	ViewCall   View = "call"
 )
 
 // MetaHunks is the key in a result's _meta for the changes of a file, a list of file.Hunk. A hook
@@ -22,4 +23,5 @@ var Views = []struct {
 }{
 	{ViewDiff, "Shows the changes of a file."},
 	{ViewOutput, "Shows the output of a command or a task."},
+	{ViewCall, "Shows the result of the tool that a call names."},
 }

@@ -54,6 +54,7 @@ func caller(name, title, prompt string) tools.Def[CallInput, CallInput, CallOutp
 		Description: func(in CallInput) string { return "Call the tool " + in.Name },
 		Loading:     tools.LoadAlways,
 		Finder:      true,
+		View:        tools.ViewCall,
 		Unwrap:      unwrap,
 		IsOpenWorld: tools.Always[CallInput](),
 		Call: func(context.Context, *tools.Env, CallInput) (tools.Result[CallOutput], error) {

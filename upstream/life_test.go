@@ -38,7 +38,7 @@ func TestBegin(t *testing.T) {
 		if f.tries != 0 {
 			t.Error("something was started")
 		}
-		m.WakeListed(false)
+		m.WakeListed(t.Context(), false, 0)
 		synctest.Wait()
 		if f.tries != 0 {
 			t.Error("a list started a server whose tools it does not show")
@@ -459,8 +459,7 @@ func TestWakeListed(t *testing.T) {
 				{Name: "cached", Prefix: "cached", Command: "c", Always: true}, {Name: "lazy", Prefix: "lazy", Command: "c"},
 				{Name: "always", Prefix: "always", Command: "c", Always: true},
 			}})
-			m.WakeListed(all)
-			synctest.Wait()
+			m.WakeListed(t.Context(), all, time.Minute) // waits
 			want := []string{"cached idle [mcp__cached__old] ", "lazy idle [] ", "always ready [mcp__always__a] "}
 			if all {
 				want[1] = "lazy ready [mcp__lazy__a] "

@@ -189,13 +189,14 @@ func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 
 // WakeListed connects servers without a known listing in the background, before
 // a list of tools is shown: all of them, or only those whose tools are always
-// loaded.
-func (m *Manager) WakeListed(all bool) {
+// loaded. It waits until all attempts to connect have ended, but no longer than most.
+func (m *Manager) WakeListed(ctx context.Context, all bool, most time.Duration) {
 	for _, s := range m.servers {
 		if (all || s.Always) && !s.isListed() {
 			s.wake()
 		}
 	}
+	m.settle(ctx, most)
 }
 
 // WakeAll is like Wake, but also connects servers with a known listing.

@@ -1,4 +1,4 @@
-// Package agents drives real agent clients with a scripted model: Claude Code, Codex, Gemini CLI,
+// Package agents drives real agent clients with a scripted model: Claude Code, Cline, Codex, Continue, Gemini CLI,
 // Qwen Code and opencode, each with the server as install writes it. run.sh installs them and
 // runs the tests without a network.
 package agents
@@ -114,10 +114,11 @@ func TestSame(t *testing.T) {
 	t.Logf("%d turns", len(stdio.heard))
 }
 
-// changing matches what differs between two runs: times, hashes, names of files of the client, and
-// which answer has an event.
-var changing = regexp.MustCompile(`\n\[\d+ events? since the last answer.*(\n(\w{6}|\d\d:\d\d:\d\d) (task|monitor) .*(\n> .*)*)+|` +
-	`\b\d+(\.\d+)? ?(ms|s)\b|\b\d\d:\d\d(:\d\d)?\b|/work-[0-9a-f]{8}/|branch: [0-9a-f]{7} |\[Image: source: .*`)
+// arrived matches events in an answer: which answer has one, and whether again, differs between two runs.
+var arrived = regexp.MustCompile(`\n\[\d+ events?( since the last answer|; "again").*(\n(\w{6}|\d\d:\d\d:\d\d) (task|monitor) .*(\n> .*)*)+`)
+
+// changing matches what else differs: times, hashes and names of files of the client.
+var changing = regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b|\b\d\d:\d\d(:\d\d)?\b|/work-[0-9a-f]{8}/|branch: [0-9a-f]{7} |\[Image: source: .*`)
 
 // normal returns the results of each turn without what differs between two runs.
 func (r *run) normal() (turns []string) {
@@ -129,7 +130,7 @@ func (r *run) normal() (turns []string) {
 	}
 	known := strings.NewReplacer(pairs...)
 	for _, text := range r.heard {
-		turns = append(turns, known.Replace(changing.ReplaceAllString(text, "_")))
+		turns = append(turns, known.Replace(changing.ReplaceAllString(arrived.ReplaceAllString(text, ""), "_")))
 	}
 	return turns
 }

@@ -17,7 +17,7 @@ import (
 
 // client is an agent client and how it is started.
 type client struct {
-	install string                   // its name for `mcp-toolset install`
+	install string                   // its name for `mcp-toolset install`; "": configure adds the server
 	tool    func(name string) string // the name of a tool of ours, as its model calls it
 	listed  func(name string) string // and as the client lists it; nil: equal
 	// configure changes the files that install wrote, for a model on this port.
@@ -122,6 +122,34 @@ default_tools_approval_mode = "approve"`, asks, port, a.work))
 				args = append(args, "--json")
 			}
 			return append(args, "say hello"), nil // one word would be a command
+		},
+	},
+	"continue": {
+		tool: prefixed("toolset_"),
+		configure: func(a *agent, port int) {
+			a.write("home/.continue/config.yaml", fmt.Sprintf(`name: x
+version: 1.0.0
+schema: v1
+models:
+  - name: m
+    provider: openai
+    model: gpt-4o
+    apiBase: http://127.0.0.1:%d/v1
+    apiKey: %s
+    roles: [chat]
+    capabilities: [tool_use, image_input]
+mcpServers:
+  - name: toolset
+    command: %s
+    args: [stdio, %s]
+`, port, key, built, a.work))
+		},
+		command: func(a *agent, port int, screen bool) (args, env []string) {
+			args = []string{a.node(), a.program("@continuedev/cli/dist/cn.js"), "--auto", "--config", a.home + "/.continue/config.yaml"}
+			if !screen {
+				args = append(args, "-p")
+			}
+			return append(args, "hello"), []string{"CONTINUE_TELEMETRY_ENABLED=0"}
 		},
 	},
 	"opencode": {
@@ -233,7 +261,9 @@ func start(t *testing.T, s *script, name, size string, port int) *agent {
 	if overHTTP {
 		install = exec.Command(built, "install", c.install, "--http", a.serve())
 	}
-	a.must(install)
+	if c.install != "" {
+		a.must(install)
+	}
 	c.configure(a, port)
 
 	args, env := c.command(a, port, a.size != "")

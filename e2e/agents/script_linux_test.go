@@ -36,6 +36,10 @@ type run struct {
 // patience is the time for a client to do its next step.
 const patience = 5 * time.Minute
 
+// reading is the time that a person takes to read a dialog, at least: the server takes a faster no
+// for one of the client.
+const reading = 500 * time.Millisecond
+
 // play lets a client run a script.
 func (r *run) play(s *script) {
 	r.last = r.next()
@@ -177,8 +181,10 @@ func (r *run) step(verb, rest string) error {
 	case "screen", "hidden":
 		return r.onScreen(rest, verb == "screen")
 	case "key":
+		time.Sleep(reading)
 		return r.press(strings.Fields(rest)...)
 	case "press":
+		time.Sleep(reading)
 		key, pattern, _ := strings.Cut(rest, " until ")
 		return r.pressUntil(key, pattern)
 	case "prompt":

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "store the outcomes of the scripts, and 
 var capabilities = []string{"read", "edit", "command", "approval", "question", "plan", "unlisted tool", "events", "skill", "worktree", "image", "cancel", "long command"}
 
 // columns holds the clients of docs/clients.md, in its order.
-var columns = []string{"claude-code", "claude-code/http", "codex", "gemini-cli", "opencode", "qwen-code"}
+var columns = []string{"claude-code", "claude-code/http", "cline", "codex", "gemini-cli", "opencode", "qwen-code"}
 
 // outcomes maps clients and capabilities to the reason why the client does not have it; "": it has it.
 type outcomes map[string]map[string]string

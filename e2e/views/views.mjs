@@ -50,10 +50,10 @@ const root = join(work, 'root');
 const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202eabc\u001b[31mred';
 const escaped = hostile.replace('\u202e', '\\u{202e}').replace('\u001b', '\\u{1b}');
 
-async function connect(capabilities) {
+async function connect(capabilities, deferral = 'off') {
   const client = new Client({ name: 'views', version: '1' }, { capabilities });
   await client.connect(new StdioClientTransport({
-    command: binary, args: ['stdio', '--mode', 'bypassPermissions', '--log-level', 'error', '--deferral', 'off', root], stderr: 'inherit',
+    command: binary, args: ['stdio', '--mode', 'bypassPermissions', '--log-level', 'error', '--deferral', deferral, root], stderr: 'inherit',
     env: { PATH: process.env.PATH, HOME: join(work, 'home') },
   }));
   return client;
@@ -68,7 +68,8 @@ try {
   const [bundle] = (await build({
     entryPoints: [join(here, 'host.js')], bundle: true, write: false, format: 'iife', platform: 'browser', nodePaths: [packages], logLevel: 'error',
   })).outputFiles;
-  client = await connect({ extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } });
+  const showing = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
+  client = await connect(showing);
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
   const page = await browser.newPage();
   const noise = [];
@@ -107,7 +108,7 @@ try {
     const uris = Object.fromEntries(tools.filter((t) => t._meta?.ui).map((t) => [t.name, t._meta.ui.resourceUri]));
     for (const [tool, view] of [['Edit', 'diff'], ['Write', 'diff'], ['Bash', 'output'], ['BashReadOnly', 'output'], ['NotebookEdit', 'diff'], ['TaskOutput', 'output'], ['Read', undefined]]) same(uris[tool], view && `ui://mcp-toolset/${view}`, tool);
     tools.filter((t) => t._meta?.ui).forEach((t) => valid('McpUiToolMeta', t._meta.ui));
-    for (const view of ['diff', 'output']) {
+    for (const view of ['diff', 'output', 'call']) {
       const { contents: [c] } = await client.readResource({ uri: `ui://mcp-toolset/${view}` });
       same(c.mimeType, 'text/html;profile=mcp-app', 'MIME type');
       valid('McpUiResourceMeta', c._meta.ui);
@@ -194,6 +195,36 @@ try {
     assert(got.rows.some(([, text]) => text.includes('started')), JSON.stringify(got));
     await page.evaluate(() => window.host.bridge.sendToolCancelled({ reason: 'the user' }));
     same((await shown()).state, 'Cancelled: the user', 'cancelled');
+  });
+
+  await check('the results of tools behind CallTool', async () => {
+    const other = await connect(showing, 'dispatch');
+    const { tools } = await other.listTools();
+    for (const name of ['CallTool', 'CallReadOnlyTool']) same(tools.find((t) => t.name === name)?._meta?.ui?.resourceUri, 'ui://mcp-toolset/call', name);
+    const see = async (name, args, given = args) => {
+      const input = { name, arguments: given };
+      const result = await other.callTool({ name: 'CallTool', arguments: input });
+      await open('call');
+      await put(input, result);
+      return shown();
+    };
+    writeFileSync(join(root, 'n.ipynb'), JSON.stringify({ cells: [{ cell_type: 'code', id: 'a', metadata: {}, execution_count: null, outputs: [], source: ['1'] }], metadata: {}, nbformat: 4, nbformat_minor: 5 }));
+    await other.callTool({ name: 'Read', arguments: { file_path: 'n.ipynb' } });
+    const cell = { notebook_path: 'n.ipynb', cell_id: 'a', new_source: hostile };
+    let got = await see('NotebookEdit', cell, JSON.stringify(cell)); // as models send objects
+    same([got.heading, got.bad, got.elements, got.hacked], ['n.ipynb', '', 0, undefined], 'NotebookEdit');
+    assert(got.rows.some(([kind]) => kind === 'add') && got.rows.some(([kind]) => kind === 'cut'), JSON.stringify(got));
+    got = await see('Bash', { command: 'echo behind; exit 3' });
+    assert(got.heading === 'echo behind; exit 3' && got.state.startsWith('exit code 3 after ') && got.rows.some(([, text]) => text.includes('behind')), JSON.stringify(got));
+    got = await see('TaskList', {});
+    same(got.heading, 'TaskList', 'a tool without a view');
+    for (const args of [{}, { name: 'constructor' }, { name: { a: hostile }, arguments: 7 }, { name: 'Edit', arguments: '{' }, { name: 'Edit', arguments: null }]) {
+      await open('call');
+      await put(args, { isError: true, content: [{ type: 'text', text: hostile }] });
+      got = await shown();
+      same([got.bad, got.rows.length > 0, got.elements, got.hacked], ['bad', true, 0, undefined], JSON.stringify(args));
+    }
+    await other.close();
   });
 
   await check('hostile messages', async () => {

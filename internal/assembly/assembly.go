@@ -106,7 +106,7 @@ type Config struct {
 type Upstream interface {
 	Begin(tell func([]tools.Server))
 	Wake(ctx context.Context, most time.Duration)
-	WakeListed(all bool)
+	WakeListed(ctx context.Context, all bool, most time.Duration)
 	Await(ctx context.Context, tool string)
 	Close() error
 }
@@ -217,7 +217,7 @@ func (a *Assembly) assemble(c Config) error {
 		})
 		a.closers = slices.Insert(a.closers, 1, io.Closer(config.Undo)) // after the commands have ended
 	}
-	var wakeListed func(bool)
+	var wakeListed func(context.Context, bool, time.Duration)
 	if c.Upstream != nil {
 		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed
 		config.Await = c.Upstream.Await

@@ -45,7 +45,7 @@ func (p *Plan) brief(s services) brief.Options {
 			return lines
 		},
 		Changes: func(v session.View, since time.Time) ([]undo.Net, error) {
-			return s.changes.Load().For(v).Net(v.Owner(), since)
+			return s.changes.Load().Net(v.Owner(), since)
 		},
 	}
 }

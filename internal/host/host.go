@@ -23,8 +23,13 @@ type Host struct {
 	Keys   []string // names of properties that it adds to the input of each tool
 	// Barrier is the one of Keys that is true if a call must wait for all earlier ones; "": none.
 	Barrier string
-	// Whole reports that its model gets the whole result of a failed call as text, with _meta.
-	Whole bool
+	// Whole selects the results that its model gets as a whole, as JSON in a text, with _meta.
+	Whole Whole
+	// Prefix precedes the names of our tools, if the client lists the tools of all servers and its
+	// own under their own names.
+	Prefix string
+	// ListsOnce reports that it does not ask again for a list of tools that has changed.
+	ListsOnce bool
 	// Shares reports that its agents, main and others, share a session, because it does not say
 	// which of them makes a call.
 	Shares bool
@@ -36,13 +41,24 @@ type Host struct {
 	Has []string
 }
 
+// Whole selects results of calls.
+type Whole uint8
+
+const (
+	WholeNone   Whole = iota
+	WholeFailed       // those of failed calls
+	WholeAll          // all, so that its model sees only text
+)
+
 // Table holds the clients that were tried.
 var Table = []Host{
 	{Name: "claude-code", Sends: "claude-code", Tried: "2.1.332", Defers: true, Forgets: true, Shares: true, Has: []string{"plan", "worktrees", "skills"}},
-	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0", NeedsText: true},
-	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: true, Shares: true, Has: []string{"plan"}, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
+	{Name: "cline", Sends: "@cline/core", Tried: "3.0.65", Whole: WholeAll, ListsOnce: true},
+	{Name: "codex", Sends: "codex-mcp-client", Tried: "0.171.0", NeedsText: true, ListsOnce: true},
+	{Name: "continue", Sends: "continue-cli-client", Tried: "1.5.47", Prefix: "toolset_", Whole: WholeAll, ListsOnce: true},
+	{Name: "gemini-cli", Sends: "gemini-cli-mcp-client*", Tried: "0.61.0", Parses: true, Whole: WholeFailed, Shares: true, Has: []string{"plan"}, Keys: []string{"wait_for_previous"}, Barrier: "wait_for_previous"},
 	{Name: "opencode", Sends: "opencode", Tried: "1.18.33", Shares: true, Has: []string{"skills"}},
-	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: true, Shares: true, Has: []string{"worktrees"}},
+	{Name: "qwen-code", Sends: "qwen-cli-mcp-client-*", Tried: "0.24.4", Defers: true, Whole: WholeFailed, ListsOnce: true, Shares: true, Has: []string{"worktrees"}},
 }
 
 // Of returns the client with a name, as it sent it at initialize.

@@ -7,7 +7,7 @@ func TestOf(t *testing.T) {
 	for sent, want := range map[string]string{
 		"claude-code": "claude-code", "Claude-Code": "claude-code", "claude-code-2": "", "codex-mcp-client": "codex", "codex": "",
 		"gemini-cli-mcp-client": "gemini-cli", "gemini-cli-mcp-client-toolset": "gemini-cli", "qwen-cli-mcp-client-x": "qwen-code",
-		"qwen-cli-mcp-client": "", "opencode": "opencode", "": "", "*": "",
+		"qwen-cli-mcp-client": "", "opencode": "opencode", "@cline/core": "cline", "continue-cli-client": "continue", "": "", "*": "",
 	} {
 		if got := Of(sent).Name; got != want {
 			t.Errorf("%q is %q, want %q", sent, got, want)

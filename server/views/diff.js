@@ -1,5 +1,3 @@
-const name = 'diff';
-
 // unified returns the rows of a text with a unified diff, for hosts that pass no _meta.
 function unified(all) {
   let inside = false;
@@ -10,7 +8,7 @@ function unified(all) {
   });
 }
 
-function draw({ arguments: args, result }) {
+function diff({ arguments: args, result }) {
   const file = args.file_path ?? args.notebook_path ?? '';
   if (!result) return show(file, 'Waiting for the result', false, []);
   const hunks = meta('hunks');

@@ -194,8 +194,10 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 	if err := allowed(in, old, d.places, d.snapshot, guard); err != nil {
 		return d, err
 	}
-	if d.snapshot == nil && old.Snapshot != nil {
-		d.snapshot = old.CatchUp(d.before, d.after)
+	if old.Snapshot != nil {
+		if s := old.CatchUp(d.before, d.after); s != nil {
+			d.snapshot = s
+		}
 	}
 	return d, nil
 }

@@ -94,7 +94,8 @@ func (old Old) catchUp() (snapshot []byte, all bool) {
 	return old.merge(old.Data, func(line int) bool { return old.Shown(line, line) })
 }
 
-// CatchUp is catchUp after an edit that made after of before.
+// CatchUp is catchUp after an edit that made after of before, and whose answer shows the lines around
+// it.
 func (old Old) CatchUp(before, after *textfile.Text) []byte {
 	edited := map[int]bool{} // lines of the new text that the session knows
 	line, at := 1, 1         // of the text before, and of the new one
@@ -103,7 +104,9 @@ func (old Old) CatchUp(before, after *textfile.Text) []byte {
 			edited[at] = old.Shown(line, line)
 		}
 	}
-	for _, h := range Diff(before.String(), after.String()) {
+	hunks := Diff(before.String(), after.String())
+	_, long := summary(hunks)
+	for _, h := range hunks {
 		if h.Omitted {
 			return nil
 		}
@@ -119,6 +122,7 @@ func (old Old) CatchUp(before, after *textfile.Text) []byte {
 				line++
 			case ' ':
 				upTo(line + 1)
+				edited[at-1] = edited[at-1] || !long
 			}
 		}
 	}

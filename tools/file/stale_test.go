@@ -281,7 +281,7 @@ func TestEditOfWhatWasReadAgain(t *testing.T) {
 			old: "line fiftyfive\n", new: "x\n", then: "line 81"},
 		{name: "lines added before", change: []string{"line 5\n", "line 5\na\nb\nc\n", "line 55\n", "  line 55\n"}, offset: 50, limit: 20,
 			old: "  line 55\n", new: "\tline 55\n", then: "\tline 55"},
-		{name: "a part of a long change", change: []string{"line 50\nline 51\nline 52\nline 53\n", "p\nq\nr\ns\n"}, offset: 51, limit: 2,
+		{name: "a part of a long change", change: []string{"line 50\nline 51\nline 52\nline 53\nline 54\nline 55\nline 56\n", "p\nq\nr\ns\nt\nu\nv\n"}, offset: 51, limit: 2,
 			old: "q\nr\n", new: "Q\nR\n", then: "R"},
 		{name: "beyond that part", change: []string{"line 50\nline 51\nline 52\nline 53\n", "p\nq\nr\ns\n"}, offset: 51, limit: 2,
 			old: "r\ns\n", new: "R\nS\n", refused: true},
@@ -328,6 +328,23 @@ func TestEditOfWhatWasReadAgain(t *testing.T) {
 			d.refused(d.write("x"), "has changed since") // the rest is not known
 		})
 	}
+}
+
+// TestLinesOfAnAnswer checks that lines of a changed file which the answer of an edit showed can be
+// edited, but no others.
+func TestLinesOfAnAnswer(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.read()
+	d.put(strings.NewReplacer("\n2\n", "\ntwo\n", "\n7\n", "\nseven\n").Replace(lines))
+	d.done(d.edit("5", "five"))
+	d.done(d.edit("two", "TWO"))
+	d.done(d.edit("seven", "SEVEN"))
+	d = newDesk(t, "", lines)
+	d.read()
+	d.put(strings.NewReplacer("1\n2\n", "one\n2\n", "\n7\n", "\nseven\n").Replace(lines))
+	d.done(d.edit("5", "five"))
+	d.refused(d.edit("one", "ONE"), changed)
+	d.done(d.edit("seven", "SEVEN"))
 }
 
 // TestOnlyOnePlace checks that an edit is refused if its text has several places, either

@@ -200,6 +200,9 @@ func (r *reading) officeNotes(d *office.Document) (notes []string) {
 	case d.Kind == office.Slide && (r.in.Offset > 1 || r.in.Limit > 0):
 		notes = append(notes, "offset and limit mean nothing in a presentation; pages chooses slides")
 	}
+	if d.Total == 0 {
+		notes = append(notes, "there are no slides")
+	}
 	if d.Kind != office.Sheet && r.in.As == asFormulas {
 		notes = append(notes, `only sheets are shown as "formulas"`)
 	}

@@ -48,7 +48,7 @@ func TestOffice(t *testing.T) {
 	deck := zipOf(t, "[Content_Types].xml", "<Types/>", "ppt/presentation.xml", `<p:presentation><p:sldId r:id="a"/></p:presentation>`,
 		"ppt/_rels/presentation.xml.rels", `<r><Relationship Id="a" Type="slide" Target="slides/s.xml"/></r>`, "ppt/slides/s.xml", `<p:sld><p:sp><p:txBody><a:p><a:t>hello</a:t></a:p></p:txBody></p:sp></p:sld>`)
 	for name, data := range map[string][]byte{
-		"a.docx": doc, "b.xlsx": book, "c.pptx": deck, "noname": doc, "zip.docx": zipOf(t, "a.txt", "x"), "bad.xlsx": []byte("PK\x03\x04\x00\x00\x00"),
+		"a.docx": doc, "b.xlsx": book, "c.pptx": deck, "none.pptx": zipOf(t, "[Content_Types].xml", "<Types/>", "ppt/presentation.xml", `<p:presentation/>`), "noname": doc, "zip.docx": zipOf(t, "a.txt", "x"), "bad.xlsx": []byte("PK\x03\x04\x00\x00\x00"),
 		"old.doc": compound("WordDocument"), "old.xls": compound("Workbook"), "old.ppt": compound("PowerPoint Document"), "locked.docx": compound("EncryptedPackage"),
 		"text.docx": []byte("only text"),
 	} {
@@ -70,6 +70,8 @@ func TestOffice(t *testing.T) {
 		{"b.xlsx", `,"pages":"1","offset":2`, "## Sheet 1 of 2: A (A2:A2)\n|  | A |\n|---|---|\n| 2 | 2 |\n[row 2 of 2]"},
 		{"b.xlsx", `,"pages":"3"`, "error: $ROOT/b.xlsx has 2 sheets, so there is no sheet 3. Ask for pages from 1 to 2."},
 		{"c.pptx", "", "## Slide 1 of 1\nhello"},
+		{"none.pptx", "", "[there are no slides]"},
+		{"none.pptx", `,"pages":"1"`, "error: $ROOT/none.pptx has 0 slides, so there is no slide 1. Ask for pages from 1 to 1."},
 		{"c.pptx", `,"offset":2`, "## Slide 1 of 1\nhello\n\n[offset and limit mean nothing in a presentation; pages chooses slides]"},
 		{"zip.docx", "", "error: $ROOT/zip.docx is a ZIP archive and no document of a kind that can be read. List it with a command such as unzip -l."},
 		{"bad.xlsx", "", "error: $ROOT/bad.xlsx is damaged: it is no ZIP archive, or its end is missing. Get the file again from where it came from."},

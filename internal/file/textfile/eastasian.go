@@ -6,11 +6,14 @@ import (
 )
 
 // guessEastAsian names an encoding of Chinese, Japanese or Korean text. Every byte must be valid in
-// it, and most characters must be in the ranges of its common characters.
+// it, or nearly every one in a longer text, and most characters must be in the ranges of its common
+// characters.
 func guessEastAsian(b []byte) (guess, bool) {
-	for _, e := range eastAsian {
-		if e.fits(b) {
-			return guess{is: "is not UTF-8 and declares no encoding; a guess is " + e.name, iconv: e.iconv}, true
+	for _, damaged := range []int{0, 1} {
+		for _, e := range eastAsian {
+			if e.fits(b, damaged) {
+				return guess{is: "is not UTF-8 and declares no encoding; a guess is " + e.name, iconv: e.iconv}, true
+			}
 		}
 	}
 	return guess{}, false
@@ -32,7 +35,7 @@ func sure(data []byte) (enc Encoding, text []byte) {
 	head := data[i:min(len(data), i+sampled)]
 	fitting := -1
 	for n, e := range eastAsian {
-		if e.fits(head) {
+		if e.fits(head, 0) {
 			if fitting >= 0 {
 				return UTF8, nil
 			}
@@ -104,24 +107,25 @@ func isG(c byte) bool { return in(c, 0xa1, 0xfe) }
 
 func never(byte) bool { return false }
 
-// fits reports whether b is text in the encoding. Its last character may be truncated.
-func (e doubleByte) fits(b []byte) bool {
-	pairs, common, plain := 0, 0, 0
+// fits reports whether b is text in the encoding, of whose characters at most a share in percent is
+// damaged. Its last character may be truncated.
+func (e doubleByte) fits(b []byte, damaged int) bool {
+	pairs, common, plain, bad := 0, 0, 0, 0
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		if c < 0x80 || e.single(c) {
 			continue
 		}
-		if !e.lead(c) {
-			return false
-		}
-		i++
-		if i == len(b) {
+		if i+1 == len(b) && e.lead(c) {
 			break
 		}
-		if !e.trail(b[i]) {
-			return false
+		if !e.lead(c) || !e.trail(b[i+1]) {
+			if bad++; damaged == 0 {
+				return false
+			}
+			continue
 		}
+		i++
 		pairs++
 		if e.common(c, b[i]) {
 			common++
@@ -132,5 +136,5 @@ func (e doubleByte) fits(b []byte) bool {
 	}
 	// An accented letter before an ASCII letter looks like a character, too. In real text, at most
 	// about half of the second bytes are ASCII.
-	return pairs > 0 && common*100 >= pairs*e.share && plain*100 >= pairs*e.plainTrail && plain*3 <= pairs*2
+	return pairs > 0 && bad*100 <= pairs*damaged && common*100 >= pairs*e.share && plain*100 >= pairs*e.plainTrail && plain*3 <= pairs*2
 }

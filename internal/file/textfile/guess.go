@@ -258,15 +258,15 @@ func damaged(b []byte) (line int, ok bool) {
 // guessSingle names an encoding with one byte per character. If letters beyond ASCII are often
 // adjacent, the script is not Latin.
 func guessSingle(b []byte) guess {
-	high, pairs, c1, low, up := 0, 0, 0, 0, 0
+	high, pairs, dos, low, up := 0, 0, 0, 0, 0
 	for i, c := range b {
 		if c < utf8.RuneSelf {
 			continue
 		}
 		high++
 		switch {
-		case c < 0xa0:
-			c1++
+		case c < 0xb0 && i > 0 && b[i-1] >= utf8.RuneSelf: // a letter of a code page of DOS
+			dos++
 		case c >= 0xc0 && c < 0xe0:
 			low++
 		case c >= 0xe0:
@@ -276,15 +276,16 @@ func guessSingle(b []byte) guess {
 			pairs++
 		}
 	}
+	const one = "is not UTF-8 and declares no encoding; a guess is one of one byte a character"
 	switch {
+	case dos*4 > high:
+		return guess{is: one, iconv: "ENCODING"}
 	case pairs*2 > high && low > 2*up: // lowercase letters of KOI8-R
 		return guess{is: "is not UTF-8 and declares no encoding; a guess is KOI8-R", iconv: "KOI8-R"}
 	case pairs*2 > high && up > 2*low: // lowercase letters of Windows-1251
 		return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1251", iconv: "CP1251"}
 	case pairs*2 > high:
-		return guess{is: "is not UTF-8 and declares no encoding; a guess is one of one byte a character", iconv: "ENCODING"}
-	case c1 > 0:
-		return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1252", iconv: "CP1252"}
+		return guess{is: one, iconv: "ENCODING"}
 	}
 	return guess{is: "is not UTF-8 and declares no encoding; a guess is windows-1252", iconv: "CP1252"}
 }

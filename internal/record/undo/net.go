@@ -19,12 +19,33 @@ type Net struct {
 // mostNet is the limit of change sets that Net reads, from the newest.
 const mostNet = 200
 
-// Net returns the paths that a session has changed since a time, in the order of their last change.
+// Net returns the paths that a session has changed since a time, also in worktrees that it has left,
+// in the order of their last change.
 func (s *Store) Net(o session.Owner, since time.Time) (out []Net, err error) {
-	mine := map[int]bool{}
 	if s == nil {
 		return nil, nil
 	}
+	s.other.Lock()
+	all := append([]*Store{s}, s.worktrees...)
+	s.other.Unlock()
+	for _, w := range all {
+		if w.isGone() {
+			continue
+		}
+		list, err := w.net(o, since)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	slices.SortStableFunc(out, func(a, b Net) int { return a.Number - b.Number }) // no two stores have one
+	return out, nil
+}
+
+// net returns the paths of the store that a session has changed since a time, in the order of their
+// last change.
+func (s *Store) net(o session.Owner, since time.Time) (out []Net, err error) {
+	mine := map[int]bool{}
 	list, err := s.List(mostNet, func(h *Header) bool { return !h.Began.Before(since) && !h.Unfinished })
 	if err != nil {
 		return nil, err

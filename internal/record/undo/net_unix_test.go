@@ -41,6 +41,27 @@ func TestNet(t *testing.T) {
 	if list, err := c.s.Net(session.Owner{Session: "other"}, time.Time{}); len(list) > 0 || err != nil {
 		t.Errorf("of another session: %v, %v", list, err)
 	}
+	dir := t.TempDir() // a worktree
+	main := c.s
+	c.s, c.root = main.For(session.View{Roots: []string{dir}, Worktree: &session.Worktree{Folder: dir}}), dir
+	c.call(func() { c.write("there", "1") })
+	c.s = main
+	last := func() string {
+		list, err := main.Net(me, time.Time{})
+		if err != nil || len(list) == 0 {
+			t.Fatal(list, err)
+		}
+		return fmt.Sprint(list[len(list)-1])
+	}
+	if got := last(); got != fmt.Sprintf("{%s created false 4}", dir+"/there") {
+		t.Errorf("in a worktree: %s", got)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := last(); strings.Contains(got, dir) {
+		t.Errorf("in a worktree that is gone: %s", got)
+	}
 	if list, err := (*Store)(nil).Net(me, time.Time{}); list != nil || err != nil {
 		t.Errorf("%v, %v", list, err)
 	}

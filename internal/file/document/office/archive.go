@@ -2,12 +2,16 @@ package office
 
 import (
 	"archive/zip"
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
+
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
 
 	"mcp-toolset/internal/text/fault"
 )
@@ -87,7 +91,29 @@ func (a *archive) open(name string) (*tokens, error) {
 	if err != nil {
 		return nil, damaged("its part " + path.Base(name) + " cannot be unpacked")
 	}
-	return &tokens{d: xml.NewDecoder(&counted{r, a}), name: name, close: func() { _ = r.Close() }}, nil
+	return &tokens{d: decoder(&counted{r, a}), name: name, close: func() { _ = r.Close() }}, nil
+}
+
+// decoder returns a decoder for XML in UTF-8, UTF-16 or an encoding that it declares.
+func decoder(r io.Reader) *xml.Decoder {
+	b := bufio.NewReader(r)
+	first, _ := b.Peek(2)
+	r = b
+	switch string(first) {
+	case "\xFE\xFF", "\x00<":
+		r = unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder().Reader(b)
+	case "\xFF\xFE", "<\x00":
+		r = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(b)
+	}
+	d := xml.NewDecoder(r)
+	d.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
+		e, err := htmlindex.Get(label)
+		if err != nil || r != io.Reader(b) {
+			return in, err // UTF-16 is decoded already
+		}
+		return e.NewDecoder().Reader(in), nil
+	}
+	return d
 }
 
 var errUnpacked = errors.New("too much to unpack")
@@ -251,7 +277,7 @@ func (a *archive) relations(part string) (map[string]relation, error) {
 	err = t.each(func(e xml.StartElement) error {
 		if e.Name.Local == "Relationship" {
 			r := relation{kind: path.Base(attr(e, "Type")), target: attr(e, "Target")}
-			if attr(e, "TargetMode") != "External" && !strings.HasPrefix(r.target, "/") {
+			if attr(e, "TargetMode") != "External" && !strings.HasPrefix(r.target, "/") && !strings.HasPrefix(r.target, "#") {
 				r.target = path.Join(dir, r.target)
 			}
 			out[attr(e, "Id")] = r

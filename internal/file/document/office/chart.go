@@ -25,9 +25,11 @@ func (a *archive) chart(part string) (lines []string, err error) {
 		}
 		rows[row][col] = value
 	}
-	series := 0
+	series, epoch1904 := 0, false
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
+		case "date1904":
+			epoch1904 = attr(e, "val") != "0" && attr(e, "val") != "false"
 		case "t":
 			s, err := t.content()
 			title.WriteString(s)
@@ -37,19 +39,32 @@ func (a *archive) chart(part string) (lines []string, err error) {
 			if series >= maxColumns {
 				return t.skip()
 			}
-			place := ""
-			return t.each(func(e xml.StartElement) error {
+			place, code := "", ""
+			return t.each(func(e xml.StartElement) (err error) {
 				switch name := e.Name.Local; name {
 				case "tx", "cat", "xVal", "val", "yVal", "bubbleSize":
-					place = name
+					place, code = name, ""
+				case "formatCode":
+					code, err = t.content()
+					return err
 				case "pt":
 					at, err := strconv.Atoi(attr(e, "idx"))
 					if err != nil || at < 0 || at > maxPoints {
 						return t.skip()
 					}
+					own := firstOf(attr(e, "formatCode"), code)
 					value, err := t.content()
 					if err == nil {
 						err = a.hold(len(value) + 16)
+					}
+					if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+						value = general(v) // a format may hide digits
+						if own == "m/d/yyyy" {
+							own = builtin[14] // in the order of one language
+						}
+						if f := parseFormat(own); len(own) < 1000 && f.sections[0].date {
+							value = f.number(v, epoch1904)
+						}
 					}
 					switch value = clean(value); place {
 					case "tx":

@@ -158,7 +158,7 @@ func commentBody(t *tokens) (string, error) {
 // drawing returns the texts of the shapes on a sheet, and the titles of its charts.
 func (w *workbook) drawing(part string) (notes []string, err error) {
 	p := &presentation{archive: w.archive}
-	_, _, lines, err := p.shapes(part, false)
+	_, _, lines, err := p.shapes(part, "")
 	if err != nil {
 		return nil, err
 	}

@@ -76,13 +76,16 @@ func (f *numberFormat) text(text string) string {
 	return b.String()
 }
 
-// general shows a number without a format: up to 15 digits, which a spreadsheet keeps.
+// general shows a number without a format: up to 15 digits, which a spreadsheet keeps, and
+// all of a longer whole number, which may be an identifier.
 func general(v float64) string {
 	abs := math.Abs(v)
 	switch {
 	case v == 0:
 		return "0"
-	case abs >= 1e15 || abs < 1e-5 || math.IsNaN(v):
+	case abs >= 1e15 && abs < 1e17:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case abs >= 1e17 || abs < 1e-5 || math.IsNaN(v):
 		return strings.Replace(strconv.FormatFloat(v, 'G', 6, 64), "E+0", "E+", 1)
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)

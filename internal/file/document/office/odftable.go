@@ -50,8 +50,11 @@ func (d *odf) row(t *tokens, formulas bool) (cells []string, err error) {
 			d.comments[i] = column(col) + strconv.Itoa(d.number) + ", " + strings.Trim(d.comments[i], "[]")
 		}
 		text := strings.Trim(strings.Join(tidy(lines), "\n"), "\n")
-		text = strings.ReplaceAll(text, "\n\n", "\n")
-		if f := attr(e, "formula"); formulas && f != "" {
+		text = firstOf(strings.ReplaceAll(text, "\n\n", "\n"), stored(e))
+		if f := attr(e, "formula"); f != "" && (formulas || text == "" && attr(e, "value-type") == "") {
+			if !formulas {
+				d.unvalued++
+			}
 			text = clean(strings.TrimPrefix(f, "of:"))
 		}
 		if text != "" && col < maxColumns {
@@ -70,6 +73,22 @@ func (d *odf) row(t *tokens, formulas bool) (cells []string, err error) {
 		return err
 	})
 	return cells, err
+}
+
+// stored returns the value of a cell for which a program wrote no text.
+func stored(e xml.StartElement) string {
+	number, err := strconv.ParseFloat(attr(e, "value"), 64)
+	switch kind := attr(e, "value-type"); {
+	case kind == "boolean":
+		return strings.ToUpper(clean(attr(e, "boolean-value")))
+	case kind == "percentage" && err == nil:
+		return general(100*number) + "%"
+	case err == nil:
+		return general(number)
+	case kind != "":
+		return clean(attr(e, kind+"-value")) // date, time, string
+	}
+	return ""
 }
 
 func (d *odf) workbook(t *tokens, r Request) (*Document, error) {
@@ -126,7 +145,10 @@ func (d *odf) workbook(t *tokens, r Request) (*Document, error) {
 			err = nil // the next each goes on where this one stopped
 		}
 		notes := append(listNote("merged cells", merged), d.comments...)
-		d.comments = nil
+		if d.unvalued > 0 {
+			notes = append([]string{noValues(d.unvalued)}, notes...)
+		}
+		d.comments, d.unvalued = nil, 0
 		return 0, notes, err
 	}
 	return fillSheets(sheets, first, last, r, func(_ sheet, p *page) (int, []string, error) { return next(p) })
@@ -159,10 +181,26 @@ func (d *odf) sheet(t *tokens, p *page, formulas bool) (merged []string, err err
 				}
 			}
 			number += n
+		case e.Name.Local == "shapes":
+			from := len(d.comments)
+			d.number = max(d.number, 1)
+			lines, err := d.blocks(t)
+			d.comments = slices.Concat(d.comments[:from], onSheet(lines), onSheet(d.comments[from:]))
+			return err
 		case odfSkipped[e.Name.Local]:
 			return t.skip()
 		}
 		return nil
 	})
 	return d.merged, err
+}
+
+// onSheet returns notes for what is on a sheet beside its cells.
+func onSheet(lines []string) (notes []string) {
+	for _, l := range lines {
+		if l != "" {
+			notes = append(notes, "on the sheet: "+strings.Trim(l, "[]"))
+		}
+	}
+	return notes
 }

@@ -52,6 +52,8 @@ type Part struct {
 	Total  int      // the number of the last row or line there is; 0: unknown
 	Next   int      // the row or line at which to go on; 0: the part is complete
 	Notes  []string // facts about the part
+
+	master string // of a slide: what its master slide shows on it
 }
 
 // Read reads a file. If the file is damaged, too large or of another kind, the error is a

@@ -1,8 +1,11 @@
 package office
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 func TestWord(t *testing.T) {
@@ -170,7 +173,7 @@ func TestNumberFormats(t *testing.T) {
 		{"0", 2.5, "3"}, {"0.00", 1.005, "1.01"}, {"#,##0", 1234567, "1,234,567"}, {"#,##0.00", -1234.5, "-1,234.50"}, {"0.0#", 1.5, "1.5"},
 		{"0%", 0.256, "26%"}, {"0.00E+00", 12345, "1.23E+04"}, {"##0.0E+0", 12345, "12.3E+3"}, {"# ?/?", 1.5, "1 1/2"}, {"# ?/?", 0.3333, "1/3"},
 		{`"$"#,##0.00`, 5, "$5.00"}, {`#,##0.00\ [$€-407]`, 5, "5.00 €"}, {"#,##0;(#,##0)", -5, "(5)"}, {`0;-0;"zero"`, 0, "zero"}, {"[Red]0;[Blue]-0", -3, "-3"},
-		{"[>=100]0;0.00", 5, "5.00"}, {"[>=100]0;0.00", 500, "500"}, {"0,", 12345, "12"}, {"0.0,,\"M\"", 1234567, "1.2M"}, {"000", 7, "007"}, {"General", 0.1 + 0.2, "0.3"},
+		{"[>=100]0;0.00", 5, "5.00"}, {"[>=100]0;0.00", 500, "500"}, {"0,", 12345, "12"}, {"0.0,,\"M\"", 1234567, "1.2M"}, {"000", 7, "007"}, {"General", 0.1 + 0.2, "0.3"}, {"General", 1234567890123456, "1234567890123456"}, {"General", 1e20, "1E+20"}, {"0", 1234567890123456, "1234567890123456"},
 		{"yyyy-mm-dd", 45292, "2024-01-01"}, {"d mmm yyyy", 45292, "1 Jan 2024"}, {"dddd", 45292, "Monday"}, {"h:mm AM/PM", 0.75, "6:00 PM"}, {"[h]:mm", 1.5, "36:00"},
 		{"mm:ss", 0.5 / 24, "30:00"}, {"hh:mm:ss.000", 0.5, "12:00:00.000"}, {"m/d/yy h:mm", 45292.5, "1/1/24 12:00"}, {"yyyy-mm-dd", 1, "1900-01-01"}, {"yyyy-mm-dd", -1, "-1"},
 		{"#", 0, ""}, {"0.###", 2, "2"}, {`"n/a"`, 5, "n/a"}, {"@", 5, "5"}, {"[", 5, ""}, {`"`, 5, ""}, {`\`, 5, `\`},
@@ -220,6 +223,13 @@ func TestBesideText(t *testing.T) {
 		{"no sheets", bookOf(), "error: is damaged: it lists no sheets. Get the file again from where it came from."},
 		{"hidden rows and columns", bookOf(`<cols><col min="2" max="3" hidden="1"/></cols><sheetData><row r="1" hidden="1"><c r="A1"><v>1</v></c></row></sheetData>`), "sheet 1/1 S1 (A1:A1)\n|  | A |\n|---|---|\n| 1 | 1 |\n[hidden rows and columns, which are shown here: B, C, 1]"},
 		{"a picture", odf("text", "", `<text:p>x <draw:frame><svg:desc>Map</svg:desc></draw:frame></text:p>`, ""), "x [picture: Map]"},
+		{"a picture beside a text", odf("text", "", `<text:p>ipsu<draw:frame text:anchor-type="char"><svg:title>Map</svg:title></draw:frame>m</text:p>`, ""), "ipsum [picture: Map]"},
+		{"a table as a header", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><table:table><table:table-row><table:table-cell><text:p>left | a</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>right</text:p></table:table-cell></table:table-row></table:table></style:header><style:footer><table:table><table:table-row><table:table-cell/></table:table-row></table:table></style:footer></style:master-page></s>`), "a\n\n[header: left | a right]"},
+		{"a link within the file", archiveOf(
+			"ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="a" Type="x/slide" Target="slides/s.xml"/></Relationships>`,
+			"ppt/slides/s.xml", `<p:sld><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>[1]</a:t></a:r></a:p></p:txBody></p:sld>`,
+			"ppt/slides/_rels/s.xml.rels", `<Relationships><Relationship Id="h" Type="x/hyperlink" Target="#_ftn1"/></Relationships>`), "slide 1/1  ()\n[1]"},
 		{"headers", odf("text", "", `<text:p>a</text:p>`, `<s><style:master-page><style:header><text:p>top</text:p></style:header><style:footer><text:p>end</text:p></style:footer></style:master-page></s>`), "a\n\n[header: top]\n[footer: end]"},
 		{"a hidden slide", odf("presentation", `<style:style style:name="h"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>`, `<draw:page draw:style-name="h"><text:p>a</text:p></draw:page>`, ""), "slide 1/1  (hidden)\na"},
 		{"a comment on a cell", odf("spreadsheet", "", `<table:table table:name="T"><table:table-row><table:table-cell><office:annotation><dc:creator>Eve</dc:creator><text:p>odd</text:p></office:annotation><text:p>9</text:p></table:table-cell></table:table-row></table:table>`, ""), "sheet 1/1 T (A1:A1)\n|  | A |\n|---|---|\n| 1 | 9 |\n[A1, comment by Eve: odd]"},
@@ -230,5 +240,53 @@ func TestBesideText(t *testing.T) {
 	}
 	if got := parseFormat("(###) ###-####").number(5551234567, false); got != "(555) 123-4567" {
 		t.Errorf("a telephone number: %s", got)
+	}
+}
+
+// utf16Of returns a text in UTF-16.
+func utf16Of(s string, order unicode.Endianness, bom unicode.BOMPolicy) string {
+	out, err := unicode.UTF16(order, bom).NewEncoder().String(s)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func TestEncodings(t *testing.T) {
+	doc := `<w:document><w:body>` + para("naïve 漢") + `</w:body></w:document>`
+	latin := strings.ReplaceAll(`<?xml version="1.0" encoding="ISO-8859-1"?>`+doc, "naïve 漢", "na\xefve")
+	for _, tc := range []struct{ name, document, want string }{
+		{"little endian with a mark", utf16Of(`<?xml version="1.0" encoding="UTF-16"?>`+doc, unicode.LittleEndian, unicode.UseBOM), "naïve 漢"},
+		{"big endian with a mark", utf16Of(doc, unicode.BigEndian, unicode.UseBOM), "naïve 漢"},
+		{"little endian", utf16Of(`<?xml version="1.0" encoding="utf-16le"?>`+doc, unicode.LittleEndian, unicode.IgnoreBOM), "naïve 漢"},
+		{"big endian", utf16Of(`<?xml version="1.0" encoding="utf-16"?>`+doc, unicode.BigEndian, unicode.IgnoreBOM), "naïve 漢"},
+		{"UTF-8 with a mark", "\ufeff" + doc, "naïve 漢"},
+		{"Latin-1", latin, "naïve"},
+		{"of no known name", `<?xml version="1.0" encoding="x-none"?>` + doc, "error: is damaged: its part document.xml is not valid XML. Get the file again from where it came from."},
+	} {
+		if got := show(t, wordOf("", "word/document.xml", tc.document), Request{}); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestChartValues(t *testing.T) {
+	series := func(code string, values ...string) string {
+		s := `<c:chartSpace><c:chart><c:barChart><c:ser><c:cat><c:numRef><c:numCache><c:formatCode>m/d/yyyy</c:formatCode><c:pt idx="0"><c:v>45292</c:v></c:pt></c:numCache></c:numRef></c:cat><c:val><c:numRef><c:numCache>` + code
+		for i, v := range values {
+			s += fmt.Sprintf(`<c:pt idx="%d"><c:v>%s</c:v></c:pt>`, i, v)
+		}
+		return s + `</c:numCache></c:numRef></c:val></c:ser></c:barChart></c:chart></c:chartSpace>`
+	}
+	for _, tc := range []struct{ chart, want string }{
+		{series(`<c:formatCode>General</c:formatCode>`, "4.4000000000000004", "#N/A"), "| 2024-01-01 | 4.4 |\n| | #N/A |"},
+		{series(`<c:formatCode>$#,##0</c:formatCode>`, "15.53"), "| 2024-01-01 | 15.53 |"},
+		{series("", "12"), "| 2024-01-01 | 12 |"},
+	} {
+		data := wordOf(`<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>`, "word/charts/chart1.xml", tc.chart,
+			"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="x/chart" Target="charts/chart1.xml"/></Relationships>`)
+		if got, want := show(t, data, Request{}), "[chart]\n\n| | |\n|---|---|\n"+tc.want; got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
 	}
 }

@@ -41,7 +41,11 @@ type odf struct {
 	speaker  []string // notes of the present slide
 	number   int      // of the present row of a sheet
 	merged   []string // ranges of the present sheet
+	unvalued int      // formulas of the present sheet without a value
 	styles   odfStyles
+	title    string            // of the present slide
+	listed   *listStyle        // of the last list in the present frame of a slide
+	fields   map[string]string // what the fields header and footer of the present slide show
 
 	insertions, deletions int // tracked changes
 }
@@ -103,8 +107,9 @@ func (d *odf) running() (lines []string, err error) {
 			master = true
 		case master && e.Name.Space == "style" && (kind == "header" || kind == "footer"):
 			own, err := d.blocks(t)
-			line := "[" + kind + ": " + strings.TrimSpace(joined(own)) + "]"
-			if strings.TrimSpace(joined(own)) != "" && !slices.Contains(lines, line) {
+			text := oneLine(own)
+			line := "[" + kind + ": " + text + "]"
+			if text != "" && !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
 			return err
@@ -154,12 +159,18 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 				lines = append(lines, own...)
 				return err
 			}
+			d.listed = nil
 			text, boxes, err := d.inline(t)
 			lines = append(append(append(lines, ""), strings.Split(text, "\n")...), boxes...)
 			return err
 		case name == "list":
+			if n := len(lines) - 1; d.fields != nil && d.listed != nil && n >= 0 && lines[n] == "" {
+				lines = lines[:n] // programs make a list of each item
+			} else {
+				lines = append(lines, "")
+			}
 			items, err := d.list(t, e, nil, 0)
-			lines = append(append(append(lines, ""), items...), "")
+			lines = append(append(lines, items...), "")
 			return err
 		case name == "table":
 			rows, err := d.table(t)
@@ -167,6 +178,19 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 			return err
 		case name == "annotation":
 			return d.comment(t)
+		case name == "object" && e.Name.Space == "draw":
+			formula, own, err := d.object(t, e)
+			if formula != "" {
+				own = append(own, "", formula)
+			}
+			lines = append(lines, own...)
+			return err
+		case name == "object-ole":
+			lines = append(lines, "", "[embedded object]")
+		case name == "frame" && d.fields != nil:
+			own, err := d.frame(t, e)
+			lines = append(lines, own...)
+			return err
 		case name == "notes" && e.Name.Space == "presentation":
 			var err error
 			d.speaker, err = d.blocks(t)
@@ -189,6 +213,20 @@ func (d *odf) blocks(t *tokens) (lines []string, err error) {
 	return lines, err
 }
 
+// frame reads the frame of a slide whose start is e.
+func (d *odf) frame(t *tokens, e xml.StartElement) (lines []string, err error) {
+	class := attr(e, "class")
+	if class == "date-time" || class == "page-number" {
+		return nil, t.skip()
+	}
+	d.listed = nil
+	lines, err = d.blocks(t)
+	if class == "title" && d.title == "" {
+		d.title, lines = strings.Join(strings.Fields(joined(lines)), " "), nil
+	}
+	return lines, err
+}
+
 // heading reads the heading whose start is e.
 func (d *odf) heading(t *tokens, e xml.StartElement, level int) (lines []string, err error) {
 	text, boxes, err := d.inline(t)
@@ -202,75 +240,10 @@ func (d *odf) heading(t *tokens, e xml.StartElement, level int) (lines []string,
 	return append(lines, boxes...), err
 }
 
-// list reads the items of the list whose start is e. Its style is that of the list it is
-// in, unless it has its own.
-func (d *odf) list(t *tokens, e xml.StartElement, style *listStyle, level int) (lines []string, err error) {
-	if own := d.styles.lists[attr(e, "style-name")]; own != nil && attr(e, "style-name") != "" {
-		style = own
-	}
-	if style == nil {
-		style = &listStyle{}
-		for n := range style.levels {
-			style.levels[n] = listLevel{format: "bullet", text: "-"}
-		}
-	}
-	if level == 0 && attr(e, "continue-numbering") != "true" && attr(e, "continue-list") == "" {
-		style.used = [maxLevels]bool{}
-	}
-	err = t.each(func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "list-item", "list-header":
-			items, err := d.item(t, e, style, level)
-			lines = append(lines, items...)
-			return err
-		}
-		return nil
-	})
-	return lines, err
-}
-
-// item reads the item of a list whose start is e.
-func (d *odf) item(t *tokens, e xml.StartElement, style *listStyle, level int) (lines []string, err error) {
-	counted := e.Name.Local == "list-header"
-	if start, err := strconv.Atoi(attr(e, "start-value")); err == nil && level < maxLevels {
-		style.set(level, start-1)
-	}
-	err = t.each(func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "list":
-			items, err := d.list(t, e, style, level+1)
-			lines = append(lines, items...)
-			return err
-		case "p", "h":
-			label := ""
-			if !counted {
-				label, counted = style.label(level), true
-			}
-			text, boxes, err := d.inline(t)
-			outline, _ := strconv.Atoi(attr(e, "outline-level"))
-			outline = max(outline, d.styles.heading(attr(e, "style-name")))
-			switch {
-			case text == "":
-			case e.Name.Local == "h" || outline > 0:
-				lines = append(lines, heading(outline, label, text)...)
-			default:
-				lines = append(lines, listItem(label, level, text)...)
-			}
-			lines = append(lines, boxes...)
-			return err
-		case "table":
-			rows, err := d.table(t)
-			lines = append(lines, table(rows)...)
-			return err
-		}
-		return nil
-	})
-	return lines, err
-}
-
 // inline reads a paragraph. boxes holds the lines of text boxes in it.
 func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 	var b strings.Builder
+	beside := ""
 	err = t.walk(func(e xml.StartElement) error {
 		switch name := e.Name.Local; {
 		case name == "s" && e.Name.Space == "text":
@@ -289,6 +262,22 @@ func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 			return err
 		case name == "annotation":
 			return d.comment(t)
+		case e.Name.Space == "presentation":
+			b.WriteString(d.fields[name])
+		case name == "page-number" && d.fields != nil:
+			return t.skip()
+		case name == "object" && e.Name.Space == "draw":
+			formula, own, err := d.object(t, e)
+			b.WriteString(formula)
+			boxes = append(boxes, own...)
+			return err
+		case name == "object-ole":
+			b.WriteString("[embedded object]")
+		case name == "frame" && attr(e, "anchor-type") != "" && attr(e, "anchor-type") != "as-char":
+			inner, more, err := d.inline(t) // its place is beside the text
+			beside += inner
+			boxes = append(boxes, more...)
+			return err
 		case name == "text-box":
 			lines, err := d.blocks(t)
 			boxes = append(boxes, lines...)
@@ -316,7 +305,7 @@ func (d *odf) inline(t *tokens) (text string, boxes []string, err error) {
 		b.WriteString(s)
 		return d.hold(len(s) + 8)
 	})
-	return strings.TrimSpace(clean(b.String())), boxes, err
+	return strings.TrimSpace(strings.TrimSpace(clean(b.String())) + " " + beside), boxes, err
 }
 
 // note reads a footnote or endnote and returns its mark.
@@ -358,38 +347,4 @@ func (d *odf) comment(t *tokens) error {
 	})
 	d.comments = append(d.comments, "[comment by "+clean(author)+": "+joined(body)+"]")
 	return err
-}
-
-func (d *odf) presentation(t *tokens, r Request) (*Document, error) {
-	var slides []Part
-	hidden, style := map[string]bool{}, ""
-	err := t.each(func(e xml.StartElement) error {
-		switch {
-		case e.Name.Local == "automatic-styles":
-			return nil
-		case e.Name.Local == "style":
-			style = attr(e, "name")
-			return nil
-		case e.Name.Local == "drawing-page-properties":
-			hidden[style] = attr(e, "visibility") == "hidden"
-			return nil
-		case odfSkipped[e.Name.Local]:
-			return t.skip()
-		case e.Name.Local != "page":
-			return nil
-		}
-		d.speaker = nil
-		lines, err := d.blocks(t)
-		part := Part{Text: slideText(append(lines, d.comments...), d.speaker)}
-		if hidden[attr(e, "style-name")] {
-			part.Detail = "hidden"
-		}
-		slides = append(slides, part)
-		d.comments = nil
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return fillSlides(len(slides), r, func(n int) (Part, error) { return slides[n-1], nil })
 }

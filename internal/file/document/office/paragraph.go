@@ -46,7 +46,7 @@ func (p *paragraph) read(t *tokens) error {
 func (p *paragraph) link(from int, r relation) {
 	all := p.text.String()
 	text := all[from:]
-	if r.target == "" || r.kind != "hyperlink" || text == "" || strings.Contains(text, r.target) {
+	if r.target == "" || r.kind != "hyperlink" || strings.HasPrefix(r.target, "#") || text == "" || strings.Contains(text, r.target) {
 		return
 	}
 	p.text.Reset()
@@ -137,7 +137,7 @@ func (p *paragraph) run(t *tokens) error {
 		case name == "textpath": // WordArt
 			p.text.WriteString(attr(e, "string"))
 		case name == "relIds":
-			_, _, lines, err := (&presentation{archive: p.archive}).shapes(p.rels[prefixed(e, "dm")].target, false)
+			_, _, lines, err := (&presentation{archive: p.archive}).shapes(p.rels[prefixed(e, "dm")].target, "")
 			p.boxes = append(p.boxes, lines...)
 			return err
 		case name == "docPr":

@@ -13,6 +13,8 @@ type presentation struct {
 	*archive
 	rels    map[string]relation // of the part that is read
 	authors map[string]string   // of comments, by id
+	bare    bool                // the part that was read last shows nothing of its master
+	masters map[string]string   // texts of layouts and their masters, by part
 }
 
 func readPresentation(a *archive, main string, r Request) (*Document, error) {
@@ -35,7 +37,7 @@ func readPresentation(a *archive, main string, r Request) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &presentation{archive: a}
+	p := &presentation{archive: a, masters: map[string]string{}}
 	if p.authors, err = a.names(firstOf(related(rels, "commentAuthors"), related(rels, "authors"))); err != nil {
 		return nil, err
 	}
@@ -49,12 +51,16 @@ func fillSlides(total int, r Request, read func(n int) (Part, error)) (*Document
 		return nil, err
 	}
 	doc := &Document{Kind: Slide, Total: total}
-	used := 0
+	used, shown := 0, "" // the text of the master slide that was shown last
 	for n := first; n <= last; n++ {
 		part, err := read(n)
 		if err != nil {
 			return nil, err
 		}
+		if part.master != shown {
+			part.Text = strings.TrimSpace(part.Text + "\n\n[from the master slide, from here on: " + firstOf(part.master, "nothing") + "]")
+		}
+		shown = part.master
 		if used += len(part.Text) + len(part.Name); used > r.Budget && n > first {
 			doc.Next = n
 			break
@@ -72,7 +78,7 @@ func fillSlides(total int, r Request, read func(n int) (Part, error)) (*Document
 // slide reads a slide with its notes.
 func (p *presentation) slide(name string) (Part, error) {
 	var part Part
-	title, hidden, lines, err := p.shapes(name, false)
+	title, hidden, lines, err := p.shapes(name, "")
 	if err != nil {
 		return part, err
 	}
@@ -80,15 +86,21 @@ func (p *presentation) slide(name string) (Part, error) {
 	if hidden {
 		part.Detail = "hidden"
 	}
+	bare := p.bare
 	rels, err := p.relations(name)
 	if err != nil {
 		return part, err
+	}
+	if !bare {
+		if part.master, err = p.master(related(rels, "slideLayout")); err != nil {
+			return part, err
+		}
 	}
 	var notes []string
 	for _, id := range slices.Sorted(maps.Keys(rels)) {
 		switch r := rels[id]; r.kind {
 		case "diagramData":
-			_, _, more, err := p.shapes(r.target, false)
+			_, _, more, err := p.shapes(r.target, "")
 			if err != nil {
 				return part, err
 			}
@@ -106,13 +118,38 @@ func (p *presentation) slide(name string) (Part, error) {
 			}
 			lines = append(lines, more...)
 		case "notesSlide":
-			if _, _, notes, err = p.shapes(r.target, true); err != nil {
+			if _, _, notes, err = p.shapes(r.target, "notes"); err != nil {
 				return part, err
 			}
 		}
 	}
 	part.Text = slideText(lines, notes)
 	return part, nil
+}
+
+// master returns the texts that a layout and its master slide add to a slide.
+func (p *presentation) master(layout string) (string, error) {
+	text, known := p.masters[layout]
+	if known || layout == "" {
+		return text, nil
+	}
+	_, _, lines, err := p.shapes(layout, "master")
+	if err == nil && !p.bare {
+		_, _, more, failed := p.shapes(related(p.rels, "slideMaster"), "master")
+		lines, err = append(lines, more...), failed
+	}
+	p.masters[layout] = masterText(lines)
+	return p.masters[layout], err
+}
+
+// masterText joins the texts of a master slide, up to a limit, without numbers of slides.
+func masterText(lines []string) string {
+	const most = 400 // bytes; footers are shorter, and some masters have a manual beside the slide
+	s := strings.Join(strings.Fields(strings.ReplaceAll(oneLine(lines), "‹#›", "")), " ")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + " ..."
+	}
+	return s
 }
 
 // slideText returns the text of a slide, followed by its notes.
@@ -124,9 +161,9 @@ func slideText(lines, notes []string) string {
 	return strings.TrimSpace(text)
 }
 
-// shapes reads the texts of a slide. bodyOnly selects those of notes, and leaves out the
-// picture, date and number of a page of notes.
-func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden bool, lines []string, err error) {
+// shapes reads the texts of a slide. only is "notes" to leave out the picture, date and
+// number of a page of notes, or "master" for texts that a slide shows of its master slide.
+func (p *presentation) shapes(name, only string) (title string, hidden bool, lines []string, err error) {
 	t, err := p.open(name)
 	if err != nil {
 		return "", false, nil, err
@@ -147,11 +184,12 @@ func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden 
 		case "cNvPr":
 			if isTrue(attr(e, "hidden")) {
 				unseen = max(t.depth-2, 1) // p:sp, p:nvSpPr, p:cNvPr
-			} else if d := attr(e, "descr"); picture && d != "" && !bodyOnly {
+			} else if d := attr(e, "descr"); picture && d != "" && only == "" {
 				lines = append(lines, "", "[picture: "+strings.Join(strings.Fields(clean(d)), " ")+"]")
 			}
-		case "sld":
+		case "sld", "sldLayout":
 			hidden = attr(e, "show") == "0" || attr(e, "show") == "false"
+			p.bare = attr(e, "showMasterSp") == "0" || attr(e, "showMasterSp") == "false"
 		case "sp", "pic", "graphicFrame", "cxnSp":
 			place, picture = "", e.Name.Local == "pic"
 		case "ph":
@@ -159,7 +197,7 @@ func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden 
 		case "txBody", "t": // t: of a diagram
 			paragraphs, err := p.paragraphs(t, e.Name.Local == "t", place == "body")
 			switch {
-			case err != nil || bodyOnly && place != "body", place == "sldNum", place == "dt":
+			case err != nil || only == "notes" && place != "body" || only == "master" && place != "", place == "sldNum", place == "dt":
 			case title == "" && (place == "title" || place == "ctrTitle"):
 				title = clean(strings.Join(strings.Fields(strings.Join(paragraphs, " ")), " "))
 			default:
@@ -171,6 +209,9 @@ func (p *presentation) shapes(name string, bodyOnly bool) (title string, hidden 
 			lines = append(append(append(lines, ""), table(rows)...), "")
 			return err
 		case "oleObj":
+			if only == "master" {
+				return t.skip()
+			}
 			lines = append(lines, "", "[embedded object: "+clean(strings.TrimSpace(attr(e, "name")+" "+attr(e, "progId")))+"]")
 		case "Fallback":
 			return t.skip()
@@ -217,7 +258,7 @@ func (p *presentation) paragraphs(t *tokens, one, items bool) (lines []string, e
 		case "r", "fld":
 			link = ""
 		case "hlinkClick":
-			if r := p.rels[prefixed(e, "id")]; r.kind == "hyperlink" {
+			if r := p.rels[prefixed(e, "id")]; r.kind == "hyperlink" && !strings.HasPrefix(r.target, "#") {
 				link = r.target
 			}
 		case "oMath":

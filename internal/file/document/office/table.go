@@ -61,6 +61,23 @@ func table(rows [][]string) []string {
 	return out
 }
 
+// oneLine joins the lines of a header. Of a table only the texts of its cells stay.
+func oneLine(lines []string) string {
+	var out []string
+	for _, l := range lines {
+		texts := []string{l}
+		if strings.HasPrefix(l, "|") {
+			texts = strings.Split(strings.ReplaceAll(l, `\|`, "\x00"), "| ")
+		}
+		for _, s := range texts {
+			if s = strings.TrimSpace(strings.TrimSuffix(s, "|")); strings.Trim(s, "-| ") != "" {
+				out = append(out, strings.ReplaceAll(s, "\x00", "|"))
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // page collects the rows of a sheet that a request selects.
 type page struct {
 	Request

@@ -339,9 +339,9 @@ func (w *word) running(kind string) (lines []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		own = slices.DeleteFunc(own, func(l string) bool { return l == "" })
-		line := "[" + kind + ": " + strings.TrimSpace(strings.Join(own, " ")) + "]"
-		if len(own) > 0 && !slices.Contains(lines, line) {
+		text := oneLine(own)
+		line := "[" + kind + ": " + text + "]"
+		if text != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

@@ -29,6 +29,7 @@ type workbook struct {
 	formats   []*numberFormat // by index of cell style; nil: General
 	epoch1904 bool
 	people    map[string]string // authors of threads of comments, by id
+	unvalued  int               // formulas of the present sheet without a value
 }
 
 // sheet is an entry of the list of sheets.
@@ -223,9 +224,10 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 		whole = f.UncompressedSize64 <= scannedTo
 	}
 	var merged []string
-	var unseen []string
+	var unseen, objects []string
 	var links [][2]string // the place of a cell, and the id of a relation
 	number, formulas := 0, newFormulas()
+	w.unvalued = 0
 	err = t.each(func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "dimension":
@@ -261,6 +263,11 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 					unseen = append(unseen, column(n-1))
 				}
 			}
+		case "oleObject":
+			objects = append(objects, firstOf(attr(e, "progId"), "no program is named"))
+			return w.hold(64)
+		case "Fallback":
+			return t.skip()
 		case "mergeCell":
 			merged = append(merged, attr(e, "ref"))
 		case "hyperlink":
@@ -276,7 +283,15 @@ func (w *workbook) sheet(part string, p *page) (declared int, notes []string, er
 		return declared, nil, err
 	}
 	notes, err = w.beside(part, links)
-	return declared, slices.Concat(listNote("merged cells", merged), listNote("hidden rows and columns, which are shown here", unseen), notes), err
+	if w.unvalued > 0 && !w.Formulas {
+		notes = append(notes, noValues(w.unvalued))
+	}
+	return declared, slices.Concat(listNote("embedded objects", objects), listNote("merged cells", merged), listNote("hidden rows and columns, which are shown here", unseen), notes), err
+}
+
+// noValues returns the note for formulas whose values a program did not store.
+func noValues(n int) string {
+	return fmt.Sprintf("shown as formulas, because the file has no values of them: %d", n)
 }
 
 // listNote returns a note that lists places of a sheet, if there are any.
@@ -336,7 +351,11 @@ func (w *workbook) cell(t *tokens, e xml.StartElement, row, col int, formulas *f
 	if err != nil {
 		return "", err
 	}
-	if w.Formulas && formula != "" {
+	unvalued := formula != "" && strings.TrimSpace(value+inline) == "" && attr(e, "t") != "str"
+	if unvalued {
+		w.unvalued++
+	}
+	if (w.Formulas || unvalued) && formula != "" {
 		return clean("=" + formula), nil
 	}
 	var format *numberFormat
