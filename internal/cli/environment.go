@@ -22,6 +22,8 @@ var environment = []variable{
 	{name: "CLAUDE_PROJECT_DIR", meaning: "the workspace root if none is named", flag: "root"},
 	{name: "CODEX_HOME", meaning: "`install`: the folder that holds `config.toml` of Codex (`~/.codex`)"},
 	{name: "GOMEMLIMIT", meaning: "the soft limit on memory, instead of our own"},
+	{name: "LISTEN_FDS", meaning: "`http`: the number of sockets that systemd passes"},
+	{name: "LISTEN_PID", meaning: "`http`: the process that they are for"},
 	{name: "LOCALAPPDATA", meaning: "Windows: the folder that holds the state folder"},
 	{name: "MCP_TIMEOUT", meaning: "timeout of a connection to an upstream server, in ms (30000)", number: true},
 	{name: "MCP_TOOLSET_STATE_DIR", meaning: "the state folder"},
