@@ -105,8 +105,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.ending() {
-		w.Header().Set("Retry-After", bodyRetry)
-		refuse(w, errEnding, http.StatusServiceUnavailable)
+		closeAfterAnswer(w)
+		(&httpFailure{status: http.StatusServiceUnavailable, rpc: &rpcError{code: codeOverload, text: errEnding}}).write(w)
 		return
 	}
 	if g.Triggers != nil && strings.HasPrefix(r.URL.Path, triggersPath) {

@@ -90,7 +90,7 @@ func TestDrains(t *testing.T) {
 	if status, _, _ := w.do("GET", site+"/healthz", ""); status != http.StatusOK {
 		t.Errorf("/healthz has status %d", status)
 	}
-	if status, header, text := w.do("POST", w.url, initialize); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || text != errEnding+"\n" {
+	if status, header, text := w.do("POST", w.url, initialize); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" || text != `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"`+errEnding+`"}}`+"\n" {
 		t.Errorf("a new request: %d, %s", status, text)
 	}
 	close(g.open)
