@@ -53,7 +53,7 @@ func (i *identities) check(o *httpOptions) error {
 	case i.issuers == nil && i.audiences != nil:
 		return usagef("--oauth-audience is for the tokens of an identity provider; add --oauth-issuer")
 	case slices.Contains(i.audiences, "") || slices.Contains(i.proxyAudiences, ""):
-		return usagef("an audience is empty; name what the tokens are for")
+		return usagef("an audience is empty; give the audience of the tokens")
 	case i.header == "" && (i.jwks != "" || i.proxy != "" || i.proxyAudiences != nil):
 		return usagef("--identity-jwks, --identity-issuer and --identity-audience are for the tokens of a proxy; add --identity-header")
 	case i.header != "":
@@ -79,7 +79,7 @@ func (i *identities) check(o *httpOptions) error {
 	case o.NoAuth:
 		return usagef("--no-auth serves without tokens; leave it out, or --oauth-issuer and --identity-header")
 	case i.issuers != nil && i.url("") == "" && unspecified(o.addr):
-		return usagef("clients cannot reach the address %s; name that which they use with --public-url", o.addr)
+		return usagef("clients cannot reach the address %s; give the address that they use to --public-url", o.addr)
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func (i *identities) url(here string) string {
 }
 
 // identify sets who may send requests, besides named tokens, once the address of the endpoint on this
-// machine is known. It returns the URL of the endpoint as clients know it, and what has to follow the
-// keys of issuers.
+// machine is known. It returns the URL of the endpoint as clients know it, and the verifiers, each of
+// which must follow the keys of its issuers.
 func (o *httpOptions) identify(here string, log *slog.Logger) (endpoint string, all []*identity.Verifier) {
 	endpoint = o.url(here)
 	if u, err := url.Parse(endpoint); err == nil && endpoint != here {

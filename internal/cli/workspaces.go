@@ -33,7 +33,7 @@ import (
 	"mcp-toolset/server"
 )
 
-// inherited is what the process of a workspace gets from the front as JSON.
+// inherited holds the properties of a workspace that the front passes to its process, as JSON.
 type inherited struct {
 	Name   string          `json:"name"`
 	Base   string          `json:"base"`

@@ -56,7 +56,7 @@ func CheckBase(base, home string, path []string) error {
 	return nil
 }
 
-// record is what is stored of a workspace outside of it.
+// record holds the properties of a workspace that are stored outside of it.
 type record struct {
 	Template  string             `json:"template"`  // of its name
 	Principal identity.Principal `json:"principal"` // who used it first

@@ -157,7 +157,7 @@ func (f *fixture) post(user, path, body string, header ...string) (int, http.Hea
 	return a.StatusCode, a.Header, string(text)
 }
 
-// seenBy is what the process of a workspace sees of a request.
+// seenBy holds the parts of a request that the process of a workspace sees.
 type seenBy struct {
 	PID     int
 	Path    string

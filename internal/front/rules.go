@@ -164,7 +164,7 @@ func decode(text []byte, to any, keys map[string][]string) (offset int, err erro
 		if !ok {
 			return 0, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 		}
-		return min(int(wrong.Offset), len(text)), fmt.Errorf("%s is a %s, which it cannot be", plain.Quote(wrong.Field), wrong.Value)
+		return min(int(wrong.Offset), len(text)), fmt.Errorf("%s is a %s; see the table of properties in docs/workspaces.md", plain.Quote(wrong.Field), wrong.Value)
 	}
 	return 0, nil
 }

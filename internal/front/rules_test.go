@@ -28,7 +28,7 @@ func TestRules(t *testing.T) {
 		`{"version": 1, "base": "/w", "rules": []}`:                                             "line 1 of f: there is no rule",
 		"{\"version\": 1,\n\"Base\": \"/w\", \"rules\": []}":                                    `line 2 of f: Base is not known here; known are base, rules, version`,
 		"{\"version\": 1, \"base\": \"/w\",\n\"rules\": [], \"rules\": []}":                     `line 2 of f: the key "rules" is given twice`,
-		"{\"version\": 1,\n\"base\": 2}":                                                        "line 2 of f: base is a number, which it cannot be",
+		"{\"version\": 1,\n\"base\": 2}":                                                        "line 2 of f: base is a number; see the table of properties in docs/workspaces.md",
 		file(`2`):                                                                               "line 3 of f: rule 2: it is not an object",
 		file(`{"workspace": "a", "root": [], ` + roots + `}`):                                   "line 3 of f: rule 2: root is not known here; known are limits, mode, roots, settings, user, when, workspace",
 		file("{\"workspace\": \"a\",\n\"when\": {\"Group\": \"x\"}, " + roots + `}`):            "line 4 of f: rule 2: when: Group is not known here; known are group, id, issuer, name",
@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 		file(`{"workspace": "a", "settings": "s.json", ` + roots + `}`):                         "line 3 of f: rule 2: settings is s.json; use an absolute path",
 		file(`{"workspace": "a", "limits": {"calls": -1}, ` + roots + `}`):                      "line 3 of f: rule 2: a limit is negative; leave it out for none",
 		file(`{"workspace": "a", "limits": {"memoryMB": 64}, ` + roots + `}`):                   "line 3 of f: rule 2: memoryMB is 64; a workspace needs 128 or more",
-		file("{\"workspace\": \"a\", \"limits\":\n{\"calls\": \"1\"}, " + roots + `}`):          "line 4 of f: rule 2: limits.calls is a string, which it cannot be",
+		file("{\"workspace\": \"a\", \"limits\":\n{\"calls\": \"1\"}, " + roots + `}`):          "line 4 of f: rule 2: limits.calls is a string; see the table of properties in docs/workspaces.md",
 	} {
 		_, err := ParseRules("f", []byte(text))
 		if got := errText(err); got != want {

@@ -34,7 +34,7 @@ const (
 	retryLater = time.Minute // and if no session or file takes the event of a durable trigger
 )
 
-// Unsigned is what Serve returns.
+// Unsigned is the text that Serve returns if the signature is missing or wrong.
 const Unsigned = "missing or wrong signature; send " + Header + ": sha256=HEX, the HMAC-SHA-256 of the body with the secret of the trigger"
 
 // Serve serves a request whose path begins with Path. principal is the ID of the principal whose

@@ -154,18 +154,16 @@ func joined(args []arg) (text, sure string, lit bool) {
 }
 
 // allowable reports whether the words are what they seem to a rule: each is literal, a
-// pattern that cannot become a flag, or what a command prints that only reads. echo prints all, and
-// [ takes the operand of one operator for a text.
+// pattern that cannot become a flag, or what a command prints that only reads. echo prints all.
 func allowable(args []arg) bool {
 	dashes, echo := false, args[0].lit && args[0].val == "echo"
-	test := args[0].lit && args[0].val == "[" && len(args) == 4 && args[1].lit
 	for i := range args {
 		a := &args[i]
 		switch {
 		case a.lit && (!a.folded || strings.HasPrefix(a.text, "~")):
 			dashes = dashes || a.val == "--"
 		case a.glob && i > 0 && (dashes || a.lead != "" && a.lead[0] != '-'):
-		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"), a.values && echo, a.one && test:
+		case (a.sub || a.reads) && i > 0 && !strings.HasPrefix(a.lead, "-"), a.values && echo:
 		default:
 			return false
 		}

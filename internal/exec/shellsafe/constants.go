@@ -150,18 +150,40 @@ func setsVariables(args []*syntax.Word) bool {
 		return true
 	case "printf":
 		return len(args) > 1 && (plain(args[1]) == "" || strings.HasPrefix(plain(args[1]), "-"))
-	case "test", "[":
-		return slices.ContainsFunc(args[1:], func(x *syntax.Word) bool {
-			return has("-v -R", plain(x)) || slices.ContainsFunc(x.Parts, func(p syntax.WordPart) bool {
-				switch p.(type) {
-				case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
-					return false
-				}
-				return true
-			})
-		})
+	case "test":
+		return evaluates(args[1:])
+	case "[":
+		return evaluates(args[1:max(1, len(args)-1)])
 	}
 	return false
+}
+
+// evaluates reports whether test may take one of its words for an operator that evaluates the next
+// one, as -v does: [ -v 'a[x=1]' ] sets x.
+func evaluates(words []*syntax.Word) bool {
+	known := 0
+	for i, x := range words {
+		switch s := plain(x); {
+		case has("-v -R", s):
+			return true
+		case s != "":
+			known++
+		case !quoted(x), i > 0 && i < len(words)-1, i == 0 && len(words) == 2:
+			return true // it may be several words, or the operator
+		}
+	}
+	return len(words) > 3 && known < len(words)
+}
+
+// quoted reports whether all expansions of a word are in quotes.
+func quoted(x *syntax.Word) bool {
+	return !slices.ContainsFunc(x.Parts, func(p syntax.WordPart) bool {
+		switch p.(type) {
+		case *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+			return false
+		}
+		return true
+	})
 }
 
 // plain returns the value of a word without expansions and escapes; "" for any other word.

@@ -31,7 +31,13 @@ func TestKnownWords(t *testing.T) {
 		`ls ~/{a,b}`:                                           `ls ~/a ~/b`,
 		`echo "$(x=a; ls $x)"`:                                 `echo $(x=a; ls $x)|x=a|ls a`,
 		`b=./x; $b a; "$b/c" d`:                                `b=./x|./x a|./x/c d`,
+		`d=a; [ -n "$X" ] && [ "$Y" = b ] && ls $d`:            `d=a|[ -n $X ]|[ $Y = b ]|ls a`,
 		// The rest is not known.
+		`o=-v; d=a; [ "$o" 'b[d=5]' ]; ls $d`:        `o=-v|d=a|[ $o b[d=5] ]|ls $d`,
+		`d=a; [ -v 'b[d=5]' ]; ls $d`:                `d=a|[ -v b[d=5] ]|ls $d`,
+		`d=a; [ ! "$o" "$e" ]; ls $d`:                `d=a|[ ! $o $e ]|ls $d`,
+		`d=a; [ x -a "$o" "$e" ]; ls $d`:             `d=a|[ x -a $o $e ]|ls $d`,
+		`d=a; [ $o ]; ls $d`:                         `d=a|[ $o ]|ls $d`,
 		`b=read; d=a; $b d; ls $d`:                   `b=read|d=a|$b d|ls $d`,
 		`b=re; d=a; ${b}ad d; ls $d`:                 `b=re|d=a|${b}ad d|ls $d`,
 		`for b in x read; do d=a; $b d; ls $d; done`: `d=a|$b d|ls $d`,

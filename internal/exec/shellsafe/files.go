@@ -114,7 +114,7 @@ func queries(args []arg) bool {
 }
 
 var (
-	question  = regexp.MustCompile(`(?i)^\s*(select|with|explain|values|pragma [a-z_]+(\([^)]*\))?;?\s*$|\.(tables|schema|indexes|dbinfo|dump|databases|fullschema|count|headers?|mode)\b)`)
+	question  = regexp.MustCompile(`(?i)^\s*(select|with|explain|values|pragma (table_x?info|table_list|index_list|index_x?info|foreign_key_list|database_list|integrity_check|quick_check)(\([^)]*\))?;?\s*$|\.(tables|schema|indexes|dbinfo|dump|databases|fullschema|count|headers?|mode)\b)`)
 	statement = regexp.MustCompile(`(?i)\b(insert|update|delete|replace|create|drop|alter|attach|vacuum|reindex|writefile|load_extension)\b|\n\s*\.`)
 )
 

@@ -23,7 +23,6 @@ type arg struct {
 	numeric bool   // sub is set, and all substitutions are numbers
 	reads   bool   // all that is unknown of it is what commands print that only read
 	values  bool   // all that is unknown of it is what commands print, and the values of variables
-	one     bool   // all that is unknown of it are quoted values of variables: it is one word
 	stdin   bool   // it contains a placeholder for the input of xargs
 	script  string // its form in Script; "" if it has none
 	why     string // why script is ""
@@ -60,7 +59,6 @@ type wordReader struct {
 	unknowns  int             // number of unknown parts
 	printed   int             // number of those that commands print that only read
 	plain     int             // number of those that commands print, or that are values of variables
-	quoted    int             // number of those that are quoted values of variables
 }
 
 // word reads a word and walks the commands of its substitutions.
@@ -95,7 +93,6 @@ func (r *wordReader) finish() arg {
 	switch {
 	case r.dynamic:
 		a.reads, a.values = r.unknowns == r.printed, r.unknowns == r.plain
-		a.one = r.unknowns == r.quoted
 		a.lit, a.glob, a.sub, a.number, a.numeric, a.script, a.why = false, false, false, false, false, "", r.expansion
 	case a.sub:
 		a.glob, a.number = false, a.number && a.val == ""
@@ -312,9 +309,6 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 		}
 		if r.unknown(source); isValue(p) {
 			r.plain++
-			if quoted && p.Param.Value != "@" {
-				r.quoted++
-			}
 		}
 	case *syntax.CmdSubst:
 		script, ok := w.substitution(p, r.c, source)

@@ -9,7 +9,7 @@ import (
 // fieldSign stands for the field of a master slide that each slide fills, until it does.
 var fieldSign = map[string]string{"header": "\uE000", "footer": "\uE001"}
 
-// slidePage is the look of a slide: what it shows of its master slide.
+// slidePage is the look of a slide: the parts of its master slide that it shows.
 type slidePage struct{ hidden, bare, header, footer bool }
 
 // presentation reads the slides of a presentation, or the pages of a drawing.

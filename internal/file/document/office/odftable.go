@@ -195,7 +195,7 @@ func (d *odf) sheet(t *tokens, p *page, formulas bool) (merged []string, err err
 	return d.merged, err
 }
 
-// onSheet returns notes for what is on a sheet beside its cells.
+// onSheet returns notes on the objects of a sheet beside its cells.
 func onSheet(lines []string) (notes []string) {
 	for _, l := range lines {
 		if l != "" {

@@ -45,7 +45,7 @@ type odf struct {
 	styles   odfStyles
 	title    string            // of the present slide
 	listed   *listStyle        // of the last list in the present frame of a slide
-	fields   map[string]string // what the fields header and footer of the present slide show
+	fields   map[string]string // texts of the fields header and footer of the present slide
 
 	insertions, deletions int // tracked changes
 }
